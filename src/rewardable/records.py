@@ -123,6 +123,10 @@ def _require(ok: bool, name: str, got: object, expected: str) -> None:
         raise ConfigError(f"{name} must be {expected}, got {got!r}.")
 
 
+UNKNOWN_SPEC = "unknown"
+"""The spec key of imported rollouts whose sampling parameters nobody wrote down."""
+
+
 class FinishReason(StrEnum):
     """Why a completion ended."""
 

@@ -1,0 +1,73 @@
+"""The application: its verbs in a literal list, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from rewardable import __version__
+from rewardable.cli import (
+    audit,
+    demo,
+    grade,
+    import_dump,
+    measure,
+    plan,
+    report,
+    sample,
+    tasks,
+)
+from rewardable.cli.console import fail
+from rewardable.errors import BoundaryError, UserError
+
+VERBS = {
+    "demo": demo.demo,
+    "audit": audit.audit,
+    "plan": plan.plan,
+    "sample": sample.sample,
+    "grade": grade.grade,
+    "measure": measure.measure,
+    "report": report.report,
+    "import": import_dump.import_dump,
+    "tasks": tasks.tasks,
+}
+
+app = typer.Typer(
+    name="rewardable",
+    help="What did an RLVR run do to the successes that a policy can still reach?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for _name, _verb in VERBS.items():
+    app.command(_name)(_verb)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rewardable {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Take the options that stand before the verb."""
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 2 the user's mistake, 1 a part failed."""
+    try:
+        app()
+    except UserError as error:
+        fail(str(error), code=2)
+    except BoundaryError as error:
+        fail(str(error), code=1)
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; nothing is lost: run the same command again to go on.\n")
+        sys.exit(130)

@@ -1,0 +1,58 @@
+"""``rewardable audit BASE TRAINED... --task NAME``."""
+
+from __future__ import annotations
+
+from rewardable.cli import options as o
+from rewardable.cli.console import progress, say
+from rewardable.cli.verdict import print_audit
+
+
+def audit(
+    policies: o.Policies,
+    task: o.TaskName,
+    future_task: o.FutureTasks = None,
+    n: o.Samples = 64,
+    prompts: o.Prompts = 64,
+    out: o.Out = None,
+    temperatures: o.Temperatures = "1.0",
+    top_p: o.TopP = 1.0,
+    max_new_tokens: o.MaxNewTokens = 256,
+    seed: o.Seed = 0,
+    group: o.Group = 8,
+    prompt_format: o.PromptFormat = "auto",
+    template_from: o.TemplateFrom = "",
+    own_templates: o.OwnTemplates = False,
+    device: o.Device = "auto",
+    dtype: o.Dtype = "auto",
+    device_map: o.DeviceMap = "",
+    batch_rows: o.BatchRows = 0,
+) -> None:
+    """Sample, grade, measure and report a base policy and checkpoints of its run."""
+    from rewardable.workflows.audit import audit as run_audit
+    from rewardable.workflows.config import RunConfig
+    from rewardable.workflows.sources import resolve_source
+
+    config = RunConfig(
+        policies=tuple(resolve_source(policy) for policy in policies),
+        task=task,
+        future_tasks=tuple(future_task or ()),
+        n=n,
+        prompts=prompts,
+        temperatures=o.parse_temperatures(temperatures),
+        top_p=top_p,
+        max_new_tokens=max_new_tokens,
+        seed=seed,
+        group=group,
+        prompt_format=prompt_format,
+        template_from=template_from,
+        own_templates=own_templates,
+        device=device,
+        dtype=dtype,
+        device_map=device_map,
+        batch_rows=batch_rows,
+    )
+    if len(policies) == 1:
+        say("one policy: it is described alone; name a trained one to compare.")
+    with progress() as on_event:
+        result = run_audit(o.default_out(out, task), config, on_event)
+    print_audit(result)

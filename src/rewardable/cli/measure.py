@@ -1,0 +1,29 @@
+"""``rewardable measure RUN``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rewardable.cli import options as o
+from rewardable.cli.console import say
+
+
+def measure(
+    run_folder: o.RunFolder,
+    success_at: Annotated[
+        float | None,
+        typer.Option(help="Success is a score of at least this [default: the verdict decides]."),
+    ] = None,
+) -> None:
+    """Compute the tables of a graded run and print the verdict."""
+    from rewardable.workflows.measure import measure as run_measure
+    from rewardable.workflows.measure import write_report
+    from rewardable.workflows.runs import open_existing
+
+    run = open_existing(run_folder)
+    tables = run_measure(run, success_at=success_at)
+    for sentence in tables["verdict"].notes:
+        say(f"* {sentence}")
+    say(f"tables: {run.path / 'tables'}; report: {write_report(run, tables)}")

@@ -1,0 +1,64 @@
+"""Options that several verbs share, with one help text each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardable.errors import ConfigError
+
+Policies = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="BASE [TRAINED]...",
+        help="Folder, hub id, *.gguf, LoRA folder, fake:FILE, or 'pocket'. The first is the base.",
+        show_default=False,
+    ),
+]
+TaskName = Annotated[
+    str, typer.Option("--task", help="Trained task, NAME or NAME:option=value,...")
+]
+FutureTasks = Annotated[
+    list[str] | None,
+    typer.Option("--future-task", help="Task to forecast; may be given several times."),
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Run folder [default: runs/TASK].")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+Samples = Annotated[int, typer.Option("-n", "--n", help="Samples a prompt and policy.")]
+Prompts = Annotated[int, typer.Option(help="Instances a task.")]
+Temperatures = Annotated[
+    str, typer.Option(help="Comma-separated; every policy is sampled at each.")
+]
+TopP = Annotated[float, typer.Option(help="Nucleus; 1 is off.")]
+MaxNewTokens = Annotated[int, typer.Option(help="Token limit of an answer.")]
+Seed = Annotated[int, typer.Option(help="Keys every random draw.")]
+Group = Annotated[int, typer.Option(help="Group size G of the trainability forecast.")]
+PromptFormat = Annotated[str, typer.Option(help="auto, chat or raw.")]
+TemplateFrom = Annotated[
+    str, typer.Option(help="Take every policy's chat template from here [default: the base].")
+]
+OwnTemplates = Annotated[
+    bool, typer.Option("--own-templates", help="Compare policies under their own templates.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps...")]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
+DeviceMap = Annotated[str, typer.Option(help="Passed to transformers, for example 'auto'.")]
+BatchRows = Annotated[int, typer.Option(help="Sequences in flight; 0 chooses.")]
+
+
+def parse_temperatures(text: str) -> tuple[float, ...]:
+    """Parse ``"0.6,1.0"``; ConfigError for anything else."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise ConfigError(
+            f"--temperatures must be numbers with commas between, got {text!r}; "
+            "for example 0.6,1.0,1.4."
+        ) from error
+
+
+def default_out(out: Path | None, task: str) -> Path:
+    """Return the run folder: the given one, or ``runs/`` and the task's name."""
+    return out if out is not None else Path("runs") / task.partition(":")[0].replace(".", "-")

@@ -1,0 +1,69 @@
+"""``rewardable plan BASE TRAINED... --task NAME``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rewardable.cli import options as o
+from rewardable.cli.console import print_rows, say
+
+if TYPE_CHECKING:
+    from rewardable.workflows.plan import Plan
+
+
+def plan(
+    policies: o.Policies,
+    task: o.TaskName,
+    future_task: o.FutureTasks = None,
+    n: o.Samples = 64,
+    prompts: o.Prompts = 64,
+    temperatures: o.Temperatures = "1.0",
+    max_new_tokens: o.MaxNewTokens = 256,
+    seed: o.Seed = 0,
+    device: o.Device = "auto",
+    dtype: o.Dtype = "auto",
+    probe: Annotated[
+        int, typer.Option(help="Rollouts drawn to measure the speed; 0 loads no model.")
+    ] = 32,
+) -> None:
+    """Tell tokens, hours and the smallest loss that an audit would certify."""
+    from rewardable.workflows.config import RunConfig
+    from rewardable.workflows.plan import plan as make_plan
+    from rewardable.workflows.sources import resolve_source
+
+    config = RunConfig(
+        policies=tuple(resolve_source(policy) for policy in policies),
+        task=task,
+        future_tasks=tuple(future_task or ()),
+        n=n,
+        prompts=prompts,
+        temperatures=o.parse_temperatures(temperatures),
+        max_new_tokens=max_new_tokens,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+    )
+    _show(make_plan(config, probe_rollouts=probe), n)
+
+
+def _show(plan: Plan, n: int) -> None:
+    say(f"rollouts: {plan.rollouts:,}")
+    if plan.probe is not None and plan.hours is not None and plan.tokens is not None:
+        say(
+            f"tokens: about {plan.tokens:,.0f} ({plan.probe.tokens_per_rollout:.0f} a rollout); "
+            f"hours: about {plan.hours:.2f} at {plan.probe.tokens_per_second:,.0f} tokens/s, "
+            f"both measured on {plan.probe.rollouts} probe rollouts of the base"
+        )
+        if plan.probe.truncated:
+            say(f"{plan.probe.truncated:.0%} of the probe was cut at the token limit")
+    if plan.smallest_loss is not None:
+        say(f"smallest success rate whose fall to 0 is certified in 80 %: {plan.smallest_loss:.3f}")
+    else:
+        say(f"no fall is certified in 80 % of the cases at n = {n}")
+    rows = [
+        (f"{p.rate:g} -> 0", f"{p.power:.0%}", "-" if p.needed_n is None else str(p.needed_n))
+        for p in plan.powers
+    ]
+    print_rows(("fall of one prompt", f"certified at n = {n}", "n for 80 %"), rows)

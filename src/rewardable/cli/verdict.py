@@ -1,0 +1,39 @@
+"""How an audit's outcome is printed."""
+
+from __future__ import annotations
+
+from rewardable.cli.console import say
+from rewardable.workflows.audit import AuditResult
+from rewardable.workflows.grade import GradeSummary
+from rewardable.workflows.sample import SampleReport
+
+
+def print_audit(result: AuditResult) -> None:
+    """Print what was done, the verdict, and where the report lies."""
+    print_sampled(result.sampled)
+    print_graded(result.graded)
+    say("")
+    for sentence in result.verdict:
+        say(f"* {sentence}")
+    say("")
+    say(f"report: {result.report}")
+
+
+def print_sampled(report: SampleReport) -> None:
+    """Print how much was sampled, how fast, and what failed."""
+    speed = f", {report.tokens / report.seconds:,.0f} tokens/s" if report.tokens else ""
+    say(f"{report.rollouts:,} rollouts, {report.new:,} of them new{speed}")
+    if report.failed:
+        say(f"{report.failed:,} rollouts failed: {_reasons(report.reasons)}")
+
+
+def print_graded(summary: GradeSummary) -> None:
+    """Print how many verdicts were added and why rows stayed ungraded."""
+    say(f"{summary.graded:,} graded, {summary.ungraded:,} ungraded")
+    if summary.ungraded:
+        say(f"ungraded because: {_reasons(summary.reasons)}")
+
+
+def _reasons(reasons: dict[str, int]) -> str:
+    most = sorted(reasons.items(), key=lambda item: -item[1])[:5]
+    return "; ".join(f"{reason} ({count:,})" for reason, count in most)

@@ -1,0 +1,1 @@
+"""Engine on Hugging Face transformers: any causal language model, sampled and scored."""

@@ -1,0 +1,156 @@
+"""The engine: samples and scores a policy held by transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rewardable.engines.hf.checkpoints import locate
+from rewardable.engines.hf.decoder import Decoder, PlainDecoder
+from rewardable.engines.hf.finish import Finisher
+from rewardable.engines.hf.load import Loaded, load, load_template, template_of
+from rewardable.engines.hf.memory import automatic_rows
+from rewardable.engines.hf.prompts import PromptEncoder
+from rewardable.engines.hf.rows import Job
+from rewardable.engines.hf.sample import SampleLoop, context_length, new_state
+from rewardable.engines.hf.score import Item, full_logits, score_items
+from rewardable.engines.hf.shared import SharedDecoder, share_prefixes, shared_logits
+from rewardable.engines.options import EngineOptions
+from rewardable.errors import DataError
+from rewardable.protocols import SampleRequest, ScoreRequest, TokenScores
+from rewardable.records import (
+    Completion,
+    Policy,
+    Rollout,
+    RolloutId,
+    SamplingSpec,
+    failed_completion,
+)
+
+PROVENANCE = "engines.hf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HfEngine:
+    """Sampler and Scorer of one policy. Made by :func:`rewardable.engines.open_engine`."""
+
+    policy: Policy
+    loaded: Loaded
+    encoder: PromptEncoder
+    options: EngineOptions
+    shares_prefixes: bool
+
+    @classmethod
+    def open(cls, source: str, options: EngineOptions) -> HfEngine:
+        """Load ``source``; ConfigError or DataError say what is wrong with it."""
+        checkpoint = locate(source, options.adapter)
+        loaded = load(checkpoint, options)
+        elsewhere = options.template_from and options.template_from != source
+        template = (
+            load_template(options.template_from) if elsewhere else template_of(loaded.tokenizer)
+        )
+        encoder = PromptEncoder.choose(loaded.tokenizer, template, options.prompt_format)
+        policy = Policy(
+            name=checkpoint.name,
+            weights=checkpoint.weights,
+            template=encoder.template_key,
+            adapter=checkpoint.adapter_digest,
+            source=source,
+        )
+        return cls(
+            policy=policy,
+            loaded=loaded,
+            encoder=encoder,
+            options=options,
+            shares_prefixes=options.shared_prefix and share_prefixes(loaded.model),
+        )
+
+    def sample(self, requests: Sequence[SampleRequest], spec: SamplingSpec) -> Iterator[Rollout]:
+        """Yield every requested rollout once, as soon as it is finished."""
+        jobs: list[Job] = []
+        for request in requests:
+            job = self._job(request, spec)
+            if isinstance(job, str):
+                failure = failed_completion(job)
+                yield from (self._rollout(request, i, spec, failure) for i in request.indices)
+            else:
+                jobs.append(job)
+        if not jobs:
+            return
+        finisher = Finisher(self.loaded.tokenizer, self.loaded.eos_ids, spec.stop)
+        places = min(self._places(jobs), sum(len(job.waiting) for job in jobs))
+        loop = SampleLoop(self._new_decoder, spec, finisher, places)
+        for job, index, completion in loop.run(jobs):
+            yield self._rollout(job.request, index, spec, completion)
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield teacher-forced scores; a request without ids comes back empty.
+
+        Raises DataError for a request that does not fit the model's context.
+        """
+        items: list[Item] = []
+        for request in requests:
+            ids = self.encoder.ids(request.prompt)
+            if not request.token_ids:
+                yield TokenScores(id=request.id, logprobs=(), entropies=())
+                continue
+            items.append((request.id, ids, request.token_ids))
+            self._check_fits(items[-1])
+        vocabulary = self.loaded.model.config.get_text_config().vocab_size
+        model = self.loaded.model
+        if not self.shares_prefixes:
+            yield from score_items(partial(full_logits, model), items, vocabulary)
+            return
+        by_prompt: dict[tuple[int, ...], list[Item]] = {}
+        for item in items:
+            by_prompt.setdefault(tuple(item[1]), []).append(item)
+        for group in by_prompt.values():
+            yield from score_items(partial(shared_logits, model), group, vocabulary)
+
+    def _job(self, request: SampleRequest, spec: SamplingSpec) -> Job | str:
+        """Encode a request; a string says why it cannot be sampled."""
+        try:
+            ids, opening = self.encoder.with_opening(request.prompt, request.opening)
+        except DataError as error:
+            return str(error)
+        context = context_length(self.loaded.model)
+        limit = spec.max_new_tokens if context is None else min(
+            spec.max_new_tokens, context - len(ids)
+        )  # fmt: skip
+        if limit < 1:
+            return f"the prompt's {len(ids)} tokens fill the model's context of {context}"
+        if len(opening) > limit:
+            return f"the opening's {len(opening)} tokens exceed the limit of {limit}"
+        return Job(request=request, state=new_state(ids), opening=tuple(opening), limit=limit)
+
+    def _places(self, jobs: Sequence[Job]) -> int:
+        if self.options.batch_rows:
+            return self.options.batch_rows
+        tokens = max(len(job.state.ids) + job.limit for job in jobs)
+        return automatic_rows(self.loaded.model, self.loaded.device, tokens)
+
+    def _new_decoder(self, places: int) -> Decoder:
+        if self.shares_prefixes:
+            return SharedDecoder(self.loaded.model, places)
+        return PlainDecoder(self.loaded.model, pad_id=0)
+
+    def _check_fits(self, item: Item) -> None:
+        name, prompt, ids = item
+        context = context_length(self.loaded.model)
+        if context is not None and len(prompt) + len(ids) > context:
+            raise DataError(
+                f"request {name!r} has {len(prompt)} + {len(ids)} tokens, "
+                f"more than the model's context of {context}."
+            )
+
+    def _rollout(
+        self, request: SampleRequest, index: int, spec: SamplingSpec, completion: Completion
+    ) -> Rollout:
+        rollout_id = RolloutId(
+            policy_key=self.policy.key,
+            spec_key=spec.key,
+            prompt_key=request.prompt.key,
+            index=index,
+        )
+        return Rollout(id=rollout_id, completion=completion, provenance=PROVENANCE)

@@ -1,0 +1,299 @@
+"""Rows of JSONL, CSV or Parquet with a field map: one rollout, one prompt, or one count a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardable.errors import DataError
+from rewardable.importers.fieldmap import Columns, check_field_map, named
+from rewardable.importers.prompts import PromptBook
+from rewardable.importers.report import ImportReport, Tally
+from rewardable.importers.samples import Sample, samples_of
+from rewardable.importers.sources import Damage, Row, format_of, read_rows, sha256
+from rewardable.importers.success import Scored, SuccessRule
+from rewardable.records import (
+    UNKNOWN_SPEC,
+    FinishReason,
+    Graded,
+    Outcome,
+    Policy,
+    Prompt,
+    Rollout,
+    RolloutId,
+    SamplingSpec,
+    Verdict,
+)
+from rewardable.store.codec import count_broken
+
+NextIndex = Callable[[str, str, str], int]
+"""(policy key, spec key, prompt key) -> first index that is free."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenericImport:
+    """How to read a dump. ``fields`` maps targets (see ``fieldmap.TARGETS``) to columns.
+
+    policy, task: names for rows that do not name theirs; policy None takes the file's name.
+    success: rule like ``">= 1"``; without one, scores must be true/false or 1/0.
+    spec: how the rollouts were sampled, None if nobody knows.
+    format: jsonl, csv, tsv or parquet; None tells it from the file's name.
+    skip_broken: leave out broken lines, counting them, in place of refusing the file.
+    """
+
+    fields: Mapping[str, str]
+    policy: str | None = None
+    task: str = "imported"
+    success: str | None = None
+    spec: SamplingSpec | None = None
+    format: str | None = None
+    skip_broken: bool = False
+
+    @property
+    def counts_only(self) -> bool:
+        """True when the rows are counts."""
+        return "n" in self.fields
+
+
+class CountItem(NamedTuple):
+    """Successes among graded samples of one prompt by one policy."""
+
+    policy_key: str
+    prompt_key: str
+    n: int
+    c: int
+
+
+@dataclass(slots=True)
+class Slice:
+    """What a number of rows turned into."""
+
+    prompts: list[Prompt] = field(default_factory=list[Prompt])
+    rollouts: list[Rollout] = field(default_factory=list[Rollout])
+    graded: list[Graded] = field(default_factory=list[Graded])
+    counts: list[CountItem] = field(default_factory=list[CountItem])
+
+
+class GenericReader:
+    """Converts the rows of one file. ``policies`` and :meth:`report` are complete at the end."""
+
+    def __init__(self, path: Path, config: GenericImport) -> None:
+        check_field_map(config.fields)
+        self.path = path
+        self.config = config
+        self.format = format_of(path, config.format)
+        self.sha256 = sha256(path)
+        self.provenance = f"imported from {path.name} sha256:{self.sha256}"
+        self.policies: dict[str, Policy] = {}
+        self._rule = SuccessRule(config.success)
+        self._columns = Columns(config.fields, path.name)
+        self._book = PromptBook(path.name)
+        self._tally = Tally()
+        self._damage = Damage()
+        self._free: dict[tuple[str, str], int] = {}
+        self._lines: dict[tuple[str, str, int], int] = {}
+
+    @property
+    def spec_key(self) -> str:
+        """Key of the given spec, or ``"unknown"``."""
+        return self.config.spec.key if self.config.spec else UNKNOWN_SPEC
+
+    def slices(self, next_index: NextIndex, size: int = 4096) -> Iterator[Slice]:
+        """Yield the file's content in slices of about ``size`` rows; DataError names a bad row."""
+        rows = read_rows(self.path, self.format, self._damage, skip_broken=self.config.skip_broken)
+        piece, known = Slice(), 0
+        for row in rows:
+            self._tally.rows += 1
+            self._convert(row, piece, next_index)
+            if len(piece.rollouts) + len(piece.counts) >= size:
+                piece.prompts = self._book.prompts[known:]
+                known += len(piece.prompts)
+                yield piece
+                piece = Slice()
+        piece.prompts = self._book.prompts[known:]
+        yield piece
+        if self._tally.rows:
+            self._columns.require_all_seen()
+
+    def _convert(self, row: Row, piece: Slice, next_index: NextIndex) -> None:
+        policy, prompt = self._policy(row), self._prompt(row)
+        step = row.value.get("global_step", row.value.get("step"))
+        if step is not None and len(self._tally.steps) < 100:
+            self._tally.steps.add(str(step))
+        if self.config.counts_only:
+            piece.counts.append(self._count(row, policy, prompt))
+            return
+        for sample in samples_of(row, self._columns, self.config.fields, self.path.name):
+            index = self._index(row, sample, policy, prompt, next_index)
+            place = RolloutId(
+                policy_key=policy.key, spec_key=self.spec_key, prompt_key=prompt.key, index=index
+            )
+            piece.rollouts.append(
+                Rollout(id=place, completion=sample.completion, provenance=self.provenance)
+            )
+            self._note(sample, policy, prompt)
+            if "score" in self.config.fields:
+                piece.graded.append(Graded(id=place, verdict=self._verdict(row, sample)))
+
+    def _text(self, target: str, row: Row, default: str) -> str:
+        value = self._columns.get(target, row.number, row.value)
+        if target not in self.config.fields:
+            return default
+        if not isinstance(value, str | int) or value == "":
+            raise DataError(
+                f"{self.path.name} row {row.number}: {target} is {str(value)[:80]!r}, expected a "
+                "name."
+            )
+        return str(value)
+
+    def _policy(self, row: Row) -> Policy:
+        default = self.config.policy or self.path.name.split(".")[0]
+        name = self._text("policy", row, default)
+        if name not in self.policies:
+            self.policies[name] = Policy(
+                name=name, weights=f"named:{name}", template="unknown", source=self.provenance
+            )
+        return self.policies[name]
+
+    def _prompt(self, row: Row) -> Prompt:
+        get, number, value = self._columns.get, row.number, row.value
+        facts = {
+            name: get(f"fact.{name}", number, value) for name in named(self.config.fields, "fact")
+        }
+        if "truth" in self.config.fields:
+            facts["answer"] = get("truth", number, value)
+        return self._book.prompt(
+            number=number,
+            task=self._text("task", row, self.config.task),
+            given=get("prompt_id", number, value),
+            content=get("prompt", number, value),
+            facts=facts,
+        )
+
+    def _count(self, row: Row, policy: Policy, prompt: Prompt) -> CountItem:
+        n, c = (self._whole(target, row) for target in ("n", "c"))
+        if not 0 <= c <= n:
+            raise DataError(
+                f"{self.path.name} row {row.number}: expected 0 <= c <= n, got {c=} {n=}"
+            )
+        self._once(policy.key, prompt.key, 0, row.number)
+        self._tally.counts += 1
+        self._tally.samples[policy.key, prompt.key] += n
+        return CountItem(policy.key, prompt.key, n, c)
+
+    def _whole(self, target: str, row: Row) -> int:
+        value = self._columns.get(target, row.number, row.value)
+        try:
+            if not isinstance(value, bool) and float(value) == int(value):
+                return int(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise DataError(
+            f"{self.path.name} row {row.number}: {target} is {str(value)[:80]!r}, expected a whole "
+            "number."
+        )
+
+    def _index(
+        self, row: Row, sample: Sample, policy: Policy, prompt: Prompt, next_index: NextIndex
+    ) -> int:
+        if "index" in self.config.fields:
+            if sample.many:
+                raise DataError(
+                    f"{self.path.name} row {row.number}: a row with a list of completions numbers "
+                    "them itself; leave index out of the field map."
+                )
+            index = self._whole("index", row)
+            self._once(policy.key, prompt.key, index, row.number)
+            return index
+        if sample.many and sample.position == 0:
+            self._once(policy.key, prompt.key, 0, row.number)
+        place = (policy.key, prompt.key)
+        if place not in self._free:
+            self._free[place] = next_index(policy.key, self.spec_key, prompt.key)
+        self._free[place] += 1
+        return self._free[place] - 1
+
+    def _once(self, policy_key: str, prompt_key: str, index: int, number: int) -> None:
+        place = (policy_key, prompt_key, index)
+        first = self._lines.setdefault(place, number)
+        if first != number:
+            raise DataError(
+                f"{self.path.name} rows {first} and {number} are the same sample: equal policy, "
+                "prompt and index. Map a prompt_id (and task, policy) that tells them apart, or "
+                "remove one."
+            )
+
+    def _note(self, sample: Sample, policy: Policy, prompt: Prompt) -> None:
+        tally = self._tally
+        tally.samples[policy.key, prompt.key] += 1
+        tally.finishes[sample.completion.finish_reason] += 1
+        tally.broken_texts += count_broken([sample.completion.text])
+        if sample.odd_finish:
+            tally.odd_finishes[sample.odd_finish] += 1
+
+    def _verdict(self, row: Row, sample: Sample) -> Verdict:
+        completion = sample.completion
+        if completion.finish_reason is FinishReason.FAILED:
+            scored = Scored(outcome=Outcome.UNGRADED, reason=f"engine: {completion.failure}")
+        else:
+            where = f"{self.path.name} row {row.number}: score"
+            scored = self._rule.apply(sample.score, where)
+        outside = scored.raw is not None and scored.score is None
+        self._tally.unit_scores += outside
+        self._tally.outcomes[scored.outcome] += 1
+        if scored.reason:
+            self._tally.reasons[scored.reason] += 1
+        return Verdict(
+            outcome=scored.outcome,
+            verifier=f"imported:{self.config.fields['score']}",
+            version=self._rule.text,
+            reason=scored.reason,
+            score=scored.score,
+            parts={"raw": scored.raw} if outside else {},
+            labels=sample.labels,
+        )
+
+    def report(self) -> ImportReport:
+        """Return what was found; call it after the last slice."""
+        tally = self._tally
+        tally.merged_texts = self._book.merged_texts
+        sizes = tally.samples.values()
+        return ImportReport(
+            source=self.path.name,
+            sha256=self.sha256,
+            format=self.format,
+            n_rows=tally.rows,
+            n_prompts=len(self._book.prompts),
+            n_rollouts=tally.finishes.total(),
+            n_counts=tally.counts,
+            n_correct=tally.outcomes[Outcome.CORRECT],
+            n_wrong=tally.outcomes[Outcome.WRONG],
+            n_ungraded=tally.outcomes[Outcome.UNGRADED],
+            n_failed=tally.finishes[FinishReason.FAILED],
+            n_truncated=tally.finishes[FinishReason.LENGTH],
+            n_per_prompt=(min(sizes, default=0), max(sizes, default=0)),
+            policies={name: policy.key for name, policy in self.policies.items()},
+            reasons=dict(tally.reasons.most_common()),
+            broken_texts=tally.broken_texts,
+            torn_line=self._damage.torn_line,
+            broken_lines=tuple(self._damage.broken_lines),
+            assumptions=tuple(self._assumptions()),
+            warnings=tuple(tally.warnings(self._damage)),
+        )
+
+    def _assumptions(self) -> Iterator[str]:
+        fields = self.config.fields
+        if self.config.spec is None:
+            yield "sampling parameters unknown: temperature, top-p, length limit, seed"
+        if "prompt_id" in fields:
+            yield f"prompt key: the column {fields['prompt_id']!r} within its task"
+        else:
+            yield "prompt key: the normalised prompt text and the gold answer"
+        if "score" in fields:
+            yield f"success: {self._rule.text} (column {fields['score']!r})"
+        if "completion" in fields and "finish_reason" not in fields:
+            yield "finish reasons unknown: truncated completions cannot be told from others"
+        if "policy" not in fields:
+            yield f"all rows are by one policy, {', '.join(self.policies) or 'none'}"

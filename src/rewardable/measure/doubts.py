@@ -1,0 +1,85 @@
+"""The verdict's second thoughts: shape, other temperatures, and what a token limit could fake."""
+
+from __future__ import annotations
+
+from rewardable.measure.arms import Pair
+from rewardable.measure.clauses import Claim, Source, compare
+from rewardable.measure.curves import PASS, SUPPORT
+from rewardable.measure.estimates import SIMULTANEOUS
+from rewardable.measure.rows import FALL, NONE, RISE, certified
+from rewardable.measure.shape import DISTINCT, FIRST_ENTROPY, MEAN_ENTROPY, QUICK, TRUNCATED
+from rewardable.measure.truncation import AS_WRONG, JUDGED, LEFT_OUT
+from rewardable.measure.words import COUNT, NATS, PROMPTS, Unit, amount
+from rewardable.results import Estimate, Label
+
+WORDS = {RISE: "a rise", FALL: "a fall", NONE: "no change"}
+
+
+def shape(source: Source, pair: Pair) -> list[Claim]:
+    """Entropy and distinct outputs."""
+    where = ("shape", "shape")
+    k = min(QUICK, *(int(arm.rollouts_P.min()) for arm in source.task.arms))
+    wanted: tuple[tuple[str, str, int, Unit], ...] = (
+        ("first-token entropy", FIRST_ENTROPY, 0, NATS),
+        ("mean entropy per token", MEAN_ENTROPY, 0, NATS),
+        (f"distinct outputs in {k} samples", DISTINCT, k, COUNT),
+    )
+    return [
+        claim
+        for name, metric, at, unit in wanted
+        for claim in compare(
+            source, pair, ("shape", name), where, {"metric": metric, "k": at}, unit=unit
+        )
+    ]
+
+
+def temperatures(source: Source, pair: Pair) -> list[Claim]:
+    """State whether sampling the trained policy differently gives the base's support back."""
+    k = source.task.headline_k
+    labels: dict[str, Label] = {"metric": SUPPORT, "k": k, "band": SIMULTANEOUS}
+    others = [
+        (other, source.of("differences", other, **labels))
+        for other in source.task.cross_pairs
+        if other.before == pair.before and other.after.policy_key == pair.after.policy_key
+    ]
+    parts = [
+        f"at {other.after.spec} {WORDS[certified(found)]} "
+        f"({amount(found, PROMPTS, signed=True)} prompts)"
+        for other, found in others
+        if found is not None
+    ]
+    if not parts:
+        return []
+    text = (
+        f"Against {pair.before.policy} at {pair.before.spec}, support@{k} of {pair.after.policy} "
+        f"shows {'; '.join(parts)}."
+    )
+    estimate = next(found for _, found in others if found is not None)
+    return [Claim(topic="temperature", name=f"support@{k}", text=text, estimate=estimate)]
+
+
+def truncation(source: Source, pair: Pair) -> list[Claim]:
+    """Say when a call depends on how truncated answers are read."""
+    rates = [source.of("truncation", arm, metric=TRUNCATED) for arm in (pair.before, pair.after)]
+    if not any(rate is not None and rate.value for rate in rates):
+        return []
+    text = "The token limit cut off " + " and ".join(
+        f"{amount(rate, Unit(decimals=1, factor=100, suffix=' %'))} of {arm.policy}"
+        for rate, arm in zip(rates, (pair.before, pair.after), strict=True)
+        if rate is not None
+    )
+    k = source.task.headline_k
+    found = {reading: _call(source, pair, k, reading) for reading in (JUDGED, AS_WRONG, LEFT_OUT)}
+    calls = {reading: certified(estimate) for reading, estimate in found.items()}
+    estimate = found[LEFT_OUT]
+    if len(set(calls.values())) == 1:
+        text += f"; the call on pass@{k} is the same with those counted as wrong or left out."
+        return [Claim(topic="truncation", name="truncation", text=text, estimate=estimate)]
+    told = ", ".join(f"{WORDS[call]} with them {reading}" for reading, call in calls.items())
+    text += f", and pass@{k} depends on them: {told}. Raise the limit before trusting either."
+    return [Claim(topic="truncation", name="truncation", text=text, estimate=estimate, tone=FALL)]
+
+
+def _call(source: Source, pair: Pair, k: int, reading: str) -> Estimate:
+    found = source.of("truncation", pair, metric=PASS, k=k, truncated=reading)
+    return found or Estimate(value=None)

@@ -1,0 +1,79 @@
+"""Estimates in words: a number with its interval, a change with what the interval allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewardable.measure.rows import FALL, RISE, certified
+from rewardable.results import Estimate
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a quantity is written: factor, decimals, what follows the number or the interval."""
+
+    decimals: int = 2
+    factor: float = 1.0
+    suffix: str = ""
+    change_suffix: str = ""
+    name: str = ""
+
+    def number(self, value: float, *, signed: bool = False) -> str:
+        """Write a value; never "-0.00"."""
+        scaled = round(value * self.factor, self.decimals) + 0.0
+        return f"{scaled:{'+' if signed else ''}.{self.decimals}f}"
+
+
+SHARE = Unit()
+PERCENT = Unit(decimals=0, factor=100, suffix=" %", change_suffix=" points")
+PROMPTS = Unit(decimals=1)
+COUNT = Unit(decimals=1)
+NATS = Unit(name=" nats")
+
+
+def amount(estimate: Estimate, unit: Unit = SHARE, *, signed: bool = False) -> str:
+    """Write ``0.31 [0.27, 0.35]``; "no value" with the reason where there is none."""
+    if estimate.value is None:
+        reason = estimate.warnings[-1] if estimate.warnings else "undefined"
+        return reason if reason.startswith("no value") else f"no value ({reason})"
+    suffix = unit.change_suffix if signed else unit.suffix
+    number = f"{unit.number(estimate.value, signed=signed)}{suffix}"
+    if estimate.low is None or estimate.high is None:
+        return f"{number}{unit.name} (no interval)"
+    low, high = (unit.number(end, signed=signed) for end in (estimate.low, estimate.high))
+    return f"{number} [{low}, {high}]{unit.name}"
+
+
+def change(
+    name: str, before: Estimate, after: Estimate, difference: Estimate, unit: Unit = SHARE
+) -> str:
+    """Write what happened to a quantity, claiming no more than the interval allows."""
+    if difference.value is None:
+        return f"{name}: {amount(difference, unit)}"
+    sides = f"from {amount(before, unit)} to {amount(after, unit)}"
+    moved = amount(difference, unit, signed=True)
+    call = certified(difference)
+    if call in (RISE, FALL):
+        verb = "rose" if call == RISE else "fell"
+        return f"{name} {verb} {sides} (difference {moved})"
+    both = f"{amount(before, unit)} before, {amount(after, unit)} after"
+    if difference.low is None or difference.high is None:
+        return f"{name}: nothing can be claimed, {both}; {_why_no_interval(difference)}"
+    return f"{name}: no change shown, {both} (difference {moved}, interval covers 0)"
+
+
+def _why_no_interval(estimate: Estimate) -> str:
+    reason = estimate.warnings[-1] if estimate.warnings else "no interval"
+    return f"{estimate.n_prompts} prompts: {reason}"
+
+
+def listing(names: Sequence[str], word: str = "and") -> str:
+    """Join names as a sentence does.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

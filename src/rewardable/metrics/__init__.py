@@ -1,0 +1,103 @@
+"""Support statistics as pure functions on arrays: numpy and scipy, nothing else.
+
+Arrays carry their shape in the name: P prompts, R rollouts, K budgets, L (prompt, label) pairs.
+Every per-prompt estimator is unbiased and gives NaN where it is undefined; averages over prompts
+with their doubt come from :func:`mean_interval`, :func:`paired_interval`, :func:`curve_band` and
+:func:`paired_band`.
+"""
+
+from __future__ import annotations
+
+from rewardable.metrics.bands import curve_band, paired_band
+from rewardable.metrics.bounds import binomial_interval, zero_bound
+from rewardable.metrics.crossing import Crossing, crossing
+from rewardable.metrics.designs import stopped_interval
+from rewardable.metrics.diversity import (
+    adjusted_distinct_n,
+    answer_entropy,
+    collision_probability,
+    distinct_n,
+    ngram_repetition,
+    template_reuse,
+)
+from rewardable.metrics.fixed import fixed_prompts_interval
+from rewardable.metrics.graded import best_at_k, reward_variance
+from rewardable.metrics.intervals import Band, Interval, mean_interval, paired_interval
+from rewardable.metrics.labels import (
+    LabelCounts,
+    count_labels,
+    coverage,
+    distinct_at_k,
+    distinct_outputs,
+)
+from rewardable.metrics.majority import maj_at_k
+from rewardable.metrics.mixture import Mixture, extrapolate, fit_mixture
+from rewardable.metrics.passk import pass_at_k, pass_hat_k
+from rewardable.metrics.polarised import polarisation, polarisation_change
+from rewardable.metrics.power import detection_power, needed_n, smallest_certified_loss
+from rewardable.metrics.ratios import ratio_interval
+from rewardable.metrics.richness import (
+    RarefiedCoverage,
+    Richness,
+    chao1,
+    rarefied_coverage,
+    unseen_mass,
+)
+from rewardable.metrics.stopping import StoppingRule
+from rewardable.metrics.support import SupportDynamics, support_dynamics
+from rewardable.metrics.trainable import graded_trainability, trainability, useful_groups
+from rewardable.metrics.transitions import CALLS, Transitions, transitions
+
+__all__ = [
+    "CALLS",
+    "Band",
+    "Crossing",
+    "Interval",
+    "LabelCounts",
+    "Mixture",
+    "RarefiedCoverage",
+    "Richness",
+    "StoppingRule",
+    "SupportDynamics",
+    "Transitions",
+    "adjusted_distinct_n",
+    "answer_entropy",
+    "best_at_k",
+    "binomial_interval",
+    "chao1",
+    "collision_probability",
+    "count_labels",
+    "coverage",
+    "crossing",
+    "curve_band",
+    "detection_power",
+    "distinct_at_k",
+    "distinct_n",
+    "distinct_outputs",
+    "extrapolate",
+    "fit_mixture",
+    "fixed_prompts_interval",
+    "graded_trainability",
+    "maj_at_k",
+    "mean_interval",
+    "needed_n",
+    "ngram_repetition",
+    "paired_band",
+    "paired_interval",
+    "pass_at_k",
+    "pass_hat_k",
+    "polarisation",
+    "polarisation_change",
+    "rarefied_coverage",
+    "ratio_interval",
+    "reward_variance",
+    "smallest_certified_loss",
+    "stopped_interval",
+    "support_dynamics",
+    "template_reuse",
+    "trainability",
+    "transitions",
+    "unseen_mass",
+    "useful_groups",
+    "zero_bound",
+]

@@ -1,0 +1,8 @@
+"""Tables to a self-contained HTML report and to figures. No number is computed here."""
+
+from __future__ import annotations
+
+from rewardable.report.poster import figure_svg, write_figure
+from rewardable.report.render import render_report, report_html
+
+__all__ = ["figure_svg", "render_report", "report_html", "write_figure"]

@@ -1,0 +1,83 @@
+"""Tables in, one HTML file out: no network, no script, light and dark, screen and paper."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from rewardable.report import grids, sections
+from rewardable.report.pick import Tables
+from rewardable.report.text import tables_block, visible
+from rewardable.report.theme import dark_css
+from rewardable.results import Table
+
+TEMPLATE = "report.html.j2"
+
+
+def render_report(tables: Mapping[str, Table], path: str | Path, *, title: str) -> Path:
+    """Write the report of ``tables`` to ``path`` and return it; the file is replaced atomically.
+
+    Every text of policies, prompts and rollouts is shown literally. The tables themselves are
+    in the file as a JSON data block with id ``tables``. Missing tables leave their sections out.
+    """
+    path = Path(path)
+    html = report_html(tables, title=title)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(html, encoding="utf-8")
+    temporary.replace(path)
+    return path
+
+
+def report_html(tables: Mapping[str, Table], *, title: str) -> str:
+    """Return the report as text."""
+    found = Tables(tables)
+    tasks = [sections.task_view(found, task) for task in found.tasks]
+    comparisons = sections.verdict(found)
+    return _environment().get_template(TEMPLATE).render(
+        title=title,
+        comparisons=comparisons,
+        scoreboard=grids.scoreboard(found) if found.tasks else None,
+        overview=grids.overview(found),
+        warnings=found.table("overview").notes,
+        caveats=found.table("verdict").notes[len(comparisons) :],
+        tasks=tasks,
+        notes={name: table.notes for name, table in tables.items()},
+        provenance=found.table("overview").provenance,
+        methods=_methods(tables),
+        block=tables_block(tables),
+        css=_css(),
+    )  # fmt: skip
+
+
+def _css() -> str:
+    style = files("rewardable.report").joinpath("templates", "report.css").read_text("utf-8")
+    return style.replace("DARK_FIGURES", dark_css())
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("rewardable.report"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Make what cannot be seen visible; what the templates marked as safe passes as it is."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible(value)
+    return value
+
+
+def _methods(tables: Mapping[str, Table]) -> list[str]:
+    """Return the distinct ways in which intervals were made, in words."""
+    named = (row.estimate.method for table in tables.values() for row in table.rows)
+    return sorted({method for method in named if method and method != "count"})

@@ -1,0 +1,170 @@
+"""The policies, sampling specs and prompts of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rewardable.errors import DataError
+from rewardable.records import Message, Policy, Prompt, SamplingSpec
+from rewardable.store.files import write_text
+from rewardable.store.parts import PartFolder
+from rewardable.store.schema import PROMPTS
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+Noun = TypeVar("Noun", bound=_Keyed)
+
+
+def _merge(old: Sequence[Noun], new: Iterable[Noun]) -> list[Noun]:
+    """Keep the first of the records that share a key."""
+    found: dict[str, Noun] = {}
+    for noun in (*old, *new):
+        found.setdefault(noun.key, noun)
+    return list(found.values())
+
+
+def read_policies(path: Path) -> list[Policy]:
+    """Read policies in the order in which they were added."""
+    return [Policy(**row) for row in _read_json(path)]
+
+
+def add_policies(path: Path, policies: Iterable[Policy]) -> None:
+    """Add policies; one whose key is known keeps its first name."""
+    old = read_policies(path)
+    _write_json(path, old, _merge(old, policies))
+
+
+def read_specs(path: Path) -> list[SamplingSpec]:
+    """Read sampling specs in the order in which they were added."""
+    return [_spec_of(row) for row in _read_json(path)]
+
+
+def _spec_of(row: dict[str, Any]) -> SamplingSpec:
+    row["stop"] = tuple(row["stop"])
+    return SamplingSpec(**row)
+
+
+def add_specs(path: Path, specs: Iterable[SamplingSpec]) -> None:
+    """Add sampling specs that are new."""
+    old = read_specs(path)
+    _write_json(path, old, _merge(old, specs))
+
+
+def _read_json(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not the JSON that was written there: {error}.") from error
+
+
+def _write_json(path: Path, old: Sequence[Any], new: Sequence[Any]) -> None:
+    if len(new) > len(old):
+        write_text(path, json.dumps([asdict(noun) for noun in new], indent=1) + "\n")
+
+
+class PromptCatalog:
+    """Prompts by key, read once and kept up to date with what other writers add."""
+
+    def __init__(self, folder: PartFolder) -> None:
+        self._folder = folder
+        self._seen: set[str] = set()
+        self._content: dict[str, str] = {}
+        self._prompts: dict[str, Prompt] = {}
+
+    def refresh(self) -> None:
+        """Read the parts that were added since the last call."""
+        for name in self._folder.names():
+            if name not in self._seen:
+                table = pq.read_table(self._folder.path / name, columns=["prompt_key", "content"])
+                keys = table.column("prompt_key").to_pylist()
+                contents = table.column("content").to_pylist()
+                self._content.update(zip(keys, contents, strict=True))
+                self._seen.add(name)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._content
+
+    def prompts(self, task: str | None) -> list[Prompt]:
+        """Return the prompts in the order of their keys."""
+        found = (self.prompt(key) for key in sorted(self._content))
+        return [prompt for prompt in found if task is None or prompt.task == task]
+
+    def prompt(self, key: str) -> Prompt:
+        """Return the prompt with this key; KeyError when there is none."""
+        if key not in self._prompts:
+            self._prompts[key] = _prompt_of(self._content[key])
+        return self._prompts[key]
+
+    def add(self, prompts: Iterable[Prompt]) -> None:
+        """Write the prompts that are new; hold the write lock. DataError for a clash of keys."""
+        self.refresh()
+        fresh: dict[str, Prompt] = {}
+        contents: dict[str, str] = {}
+        for prompt in prompts:
+            key, content = prompt.key, content_of(prompt)
+            known = self._content.get(key, contents.get(key))
+            if known is None:
+                fresh[key], contents[key] = prompt, content
+            elif known != content:
+                raise DataError(_clash(key, known, content))
+        if fresh:
+            self._write(fresh, contents)
+
+    def _write(self, fresh: Mapping[str, Prompt], contents: Mapping[str, str]) -> None:
+        columns = {
+            "prompt_key": list(fresh),
+            "task": [prompt.task for prompt in fresh.values()],
+            "content": list(contents.values()),
+        }
+        self._seen.add(self._folder.write(pa.table(columns, schema=PROMPTS)))
+        self._content.update(contents)
+
+
+def content_of(prompt: Prompt) -> str:
+    """Return all of a prompt as ASCII JSON; DataError when its facts are no JSON."""
+    content = {
+        "task": prompt.task,
+        "task_version": prompt.task_version,
+        "messages": [[message.role, message.content] for message in prompt.messages],
+        "facts": dict(prompt.facts),
+        "explicit_key": prompt.explicit_key,
+    }
+    try:
+        return json.dumps(content, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"facts of prompt {prompt.key} must be JSON: {error}.") from error
+
+
+def _prompt_of(content: str) -> Prompt:
+    raw = json.loads(content)
+    messages = tuple(Message(role=role, content=text) for role, text in raw.pop("messages"))
+    return Prompt(messages=messages, **raw)
+
+
+def _clash(key: str, known: str, content: str) -> str:
+    old, new = json.loads(known), json.loads(content)
+    fields = [name for name in old if old[name] != new[name]]
+    field = fields[0]
+    return (
+        f"prompt {key} is stored with another {' and '.join(fields)}: stored {field} "
+        f"{_short(old[field])}, got {_short(new[field])}. Raise the task version, or use another "
+        "run folder."
+    )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,76 @@
+"""Which tasks there are: a literal table, name -> (``module:attr`` of a configuration, one line).
+
+A configuration is a frozen keyword-only dataclass with ``build() -> Task``; its fields are the
+options of the task. A user's own is named by its ``module:attr``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rewardable.errors import ConfigError, unknown_name
+from rewardable.protocols import Task
+from rewardable.tasks.options import configure, split_spec
+
+_COUNTDOWN = "rewardable.tasks.countdown.config"
+
+CATALOG: dict[str, tuple[str, str]] = {
+    "countdown": (
+        f"{_COUNTDOWN}:Countdown",
+        "reach a target with given numbers; expression in <answer> tags",
+    ),
+    "countdown-steps": (
+        f"{_COUNTDOWN}:CountdownSteps",
+        "Countdown as compact steps, 4,7,9=19: -> 4*7=28,28-9=19",
+    ),
+    "countdown-steps-division": (
+        f"{_COUNTDOWN}:CountdownStepsDivision",
+        "compact steps; the answer must contain a division",
+    ),
+    "countdown-steps-start": (
+        f"{_COUNTDOWN}:CountdownStepsStart",
+        "compact steps; the answer must start with a given number",
+    ),
+    "gsm8k": (
+        "rewardable.tasks.gsm8k.config:Gsm8k",
+        "grade-school mathematics; path=FILE.jsonl or the hub's copy",
+    ),
+    "word-problems": (
+        "rewardable.tasks.words.config:WordProblems",
+        "easy generated word problems of one or two steps",
+    ),
+}
+
+
+def task_names() -> list[tuple[str, str]]:
+    """Return (name, one line) of every task in the catalog, in its order."""
+    return [(name, line) for name, (_, line) in CATALOG.items()]
+
+
+def load_task(spec: str) -> Task:
+    """Build a task from its spec, such as ``"countdown-steps:numbers=4"`` or ``"my.module:attr"``.
+
+    Raises
+    ------
+    ConfigError: unknown name or option (nearest names are suggested), or a value out of range.
+    """
+    name, options = split_spec(spec, CATALOG)
+    if name not in CATALOG and ":" not in name:
+        raise unknown_name("task", name, CATALOG, hint="`rewardable tasks` lists all.")
+    config = _resolve(CATALOG[name][0] if name in CATALOG else name)
+    return configure(config, options, task=name).build()
+
+
+def _resolve(target: str) -> Any:
+    module_name, _, attribute = target.partition(":")
+    try:
+        found = getattr(import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"cannot load task {target!r}: {error}. Expected module:attr of a dataclass with "
+            "build()."
+        ) from error
+    if not isinstance(found, type) or not callable(getattr(found, "build", None)):
+        raise ConfigError(f"task {target!r} must be a dataclass with build(), got {found!r}.")
+    return found

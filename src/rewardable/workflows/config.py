@@ -1,0 +1,102 @@
+"""What a run is told: which policies, tasks, budgets. Saved in the run folder as TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from rewardable.engines import EngineOptions
+from rewardable.errors import ConfigError, unknown_name
+from rewardable.records import SamplingSpec
+
+FREE_KEYS = frozenset({"device", "dtype", "device_map", "batch_rows"})
+"""Keys that may differ between a run and its resumption: they say how, not what."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunConfig:
+    """Policies (the first is the base), tasks (the first is the trained one) and the budget.
+
+    n: samples a prompt and policy. prompts: instances a task.
+    temperatures: every policy is sampled at each; the first one is the headline.
+    prompts_seed chooses the instances; seed keys the samples.
+    template_from: one chat template for all policies, taken from here; empty means the base's.
+    """
+
+    policies: tuple[str, ...]
+    task: str
+    future_tasks: tuple[str, ...] = ()
+    n: int = 64
+    prompts: int = 64
+    temperatures: tuple[float, ...] = (1.0,)
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int = 256
+    seed: int = 0
+    prompts_seed: int = 0
+    group: int = 8
+    prompt_format: str = "auto"
+    template_from: str = ""
+    own_templates: bool = False
+    device: str = "auto"
+    dtype: str = "auto"
+    device_map: str = ""
+    batch_rows: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant with a ConfigError."""
+        if not self.policies:
+            raise ConfigError("no policy to sample: name at least one.")
+        if len(set(self.policies)) < len(self.policies):
+            raise ConfigError(f"a policy is named twice: {', '.join(self.policies)}.")
+        for name, least in (("n", 1), ("prompts", 1), ("group", 2)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        if not self.temperatures:
+            raise ConfigError("temperatures must name at least one temperature.")
+        _ = self.specs
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The trained task, then the future ones."""
+        return (self.task, *self.future_tasks)
+
+    @property
+    def specs(self) -> tuple[SamplingSpec, ...]:
+        """One sampling specification a temperature."""
+        return tuple(
+            SamplingSpec(
+                temperature=temperature,
+                top_p=self.top_p,
+                top_k=self.top_k,
+                max_new_tokens=self.max_new_tokens,
+                seed=self.seed,
+            )
+            for temperature in self.temperatures
+        )
+
+    def engine_options(self) -> EngineOptions:
+        """Return how the base is opened (``sample`` gives its template to the others)."""
+        return EngineOptions(
+            device=self.device,
+            dtype=self.dtype,
+            device_map=self.device_map,
+            prompt_format=self.prompt_format,
+            template_from=self.template_from,
+            batch_rows=self.batch_rows,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for the run folder."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def config_from_dict(raw: Mapping[str, Any]) -> RunConfig:
+    """Read what :meth:`RunConfig.to_dict` wrote; an unknown key is an error with a suggestion."""
+    known = {field.name for field in fields(RunConfig)}
+    for key in raw:
+        if key not in known:
+            raise unknown_name("configuration key", key, known)
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
+    return RunConfig(**values)

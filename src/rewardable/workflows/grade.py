@@ -1,0 +1,57 @@
+"""Grade a run's rollouts with the verifiers of its tasks; never samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewardable.collect import Progress
+from rewardable.collect import grade as grade_pass
+from rewardable.store import Run
+from rewardable.tasks import load_task
+from rewardable.workflows.config import config_from_dict
+from rewardable.workflows.events import Event, OnEvent, ignore
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradeSummary:
+    """Verdicts added by one call, by what became of them. ``reasons`` explain the ungraded."""
+
+    graded: int
+    ungraded: int
+    reasons: dict[str, int]
+
+
+def grade(
+    run: Run,
+    *,
+    workers: int = 0,
+    timeout_s: float | None = None,
+    on_event: OnEvent = ignore,
+) -> GradeSummary:
+    """Judge every rollout that the current verifier versions have not judged yet.
+
+    workers: processes; 0 grades in this one (right for the fast verifiers of this package).
+    timeout_s: seconds a verdict may take; needs workers. Later it is UNGRADED.
+    """
+    config = config_from_dict(run.config)
+    graded, ungraded, reasons = 0, 0, dict[str, int]()
+    for spec in config.tasks:
+        task = load_task(spec)
+        stage = f"grading {task.name}"
+
+        def tell(progress: Progress, stage: str = stage) -> None:
+            on_event(Event(stage=stage, done=progress.done, total=progress.total))
+
+        report = grade_pass(
+            task.verifier,
+            run.prompts(task.name),
+            run,
+            workers=workers,
+            timeout_s=timeout_s,
+            on_progress=tell,
+        )
+        graded += report.n_graded
+        ungraded += report.n_ungraded
+        for reason, count in report.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    return GradeSummary(graded=graded, ungraded=ungraded, reasons=reasons)

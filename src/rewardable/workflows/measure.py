@@ -1,0 +1,85 @@
+"""Measure a graded run and write its tables and report; neither samples nor grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rewardable.errors import DataError
+from rewardable.measure import MeasureConfig, measure_run
+from rewardable.records import Policy
+from rewardable.report import render_report
+from rewardable.results import Table
+from rewardable.store import Run
+from rewardable.tasks import load_task
+from rewardable.workflows.config import RunConfig, config_from_dict
+
+IMPORTED = "imported"
+"""Key of a run's configuration that marks other tools' rollouts."""
+
+
+def measure(run: Run, *, success_at: float | None = None) -> dict[str, Table]:
+    """Measure the run, save its tables in the run folder and return them by name.
+
+    success_at: a rollout succeeds when its score is at least this; None: the verifier decides.
+
+    Raises
+    ------
+    DataError: the run has no graded rollouts or lacks a policy of its configuration.
+    """
+    if IMPORTED in run.config:
+        config = _imported_config(run, success_at)
+    else:
+        config = _sampled_config(run, config_from_dict(run.config), success_at)
+    tables = measure_run(run, config)
+    for table in tables.values():
+        run.write_table(table)
+    return tables
+
+
+def write_report(run: Run, tables: Mapping[str, Table] | None = None, title: str = "") -> Path:
+    """Draw the report from the tables (by default those that the run holds)."""
+    found = dict(tables) if tables is not None else run.tables()
+    if not found:
+        raise DataError(f"{run.path} has no tables yet; run: rewardable measure {run.path}")
+    path = run.path / "report.html"
+    render_report(found, path, title=title or f"Rewardable support: {run.path.name}")
+    return path
+
+
+def _sampled_config(run: Run, config: RunConfig, success_at: float | None) -> MeasureConfig:
+    policies = _in_order(run.policies(), config)
+    names = [load_task(spec).name for spec in config.tasks]
+    return MeasureConfig(
+        base=policies[0].key,
+        trained=tuple(policy.key for policy in policies[1:]),
+        main_task=names[0],
+        future_tasks=tuple(names[1:]),
+        spec_keys=tuple(spec.key for spec in config.specs),
+        compare_templates=config.own_templates,
+        group=config.group,
+        seed=config.seed,
+        success_at=success_at,
+    )
+
+
+def _in_order(policies: list[Policy], config: RunConfig) -> list[Policy]:
+    by_source = {policy.source: policy for policy in policies}
+    missing = [source for source in config.policies if source not in by_source]
+    if missing:
+        raise DataError(
+            f"the run has no rollouts of {', '.join(missing)} yet; sample again to go on."
+        )
+    return [by_source[source] for source in config.policies]
+
+
+def _imported_config(run: Run, success_at: float | None) -> MeasureConfig:
+    policies = [policy.key for policy in run.policies()]
+    if not policies:
+        raise DataError(f"{run.path} holds no policy; import a dump into it first.")
+    return MeasureConfig(
+        base=policies[0],
+        trained=tuple(policies[1:]),
+        compare_templates=True,
+        success_at=success_at,
+    )

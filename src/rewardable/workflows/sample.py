@@ -1,0 +1,125 @@
+"""Sample policies on tasks into a run folder; resumes where it was interrupted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rewardable.collect import Progress, generate
+from rewardable.engines import Engine, EngineOptions, open_engine
+from rewardable.errors import DataError
+from rewardable.protocols import Sampler, Task
+from rewardable.records import Prompt, SamplingSpec
+from rewardable.store import Run
+from rewardable.tasks import load_task
+from rewardable.workflows.config import FREE_KEYS, RunConfig
+from rewardable.workflows.events import Event, OnEvent, ignore
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleReport:
+    """What one call of :func:`sample` did. ``seconds`` counts sampling alone."""
+
+    rollouts: int
+    new: int
+    failed: int
+    tokens: int
+    seconds: float
+    reasons: dict[str, int]
+
+
+def open_run(path: Path, config: RunConfig) -> Run:
+    """Open the run folder for ``config``, or make it; ResumeError when it belongs to another."""
+    return Run.resume_or_create(path, config.to_dict(), may_differ=FREE_KEYS)
+
+
+def sample(run: Run, config: RunConfig, on_event: OnEvent = ignore) -> SampleReport:
+    """Draw all rollouts of ``config`` that the run does not hold yet."""
+    tasks = {spec: load_task(spec) for spec in config.tasks}
+    prompts = {spec: _prompts(run, task, config) for spec, task in tasks.items()}
+    run.add_specs(config.specs)
+    options = config.engine_options()
+    reports: list[SampleReport] = []
+    for position, source in enumerate(config.policies):
+        engine = open_engine(source, options)
+        run.add_policies([engine.policy])
+        stage = f"policy {position + 1}/{len(config.policies)} {engine.policy.name}"
+        reports += _sample_policy(run, engine, config, prompts, stage, on_event)
+        if position == 0 and not (config.template_from or config.own_templates):
+            options = _like_base(options, engine, source)
+    return _sum(reports)
+
+
+def _like_base(options: EngineOptions, base: Engine, source: str) -> EngineOptions:
+    """Return options that give every later policy the base's prompt template."""
+    if base.policy.template == "raw":
+        return replace(options, prompt_format="raw")
+    return replace(options, template_from=source)
+
+
+def _prompts(run: Run, task: Task, config: RunConfig) -> list[Prompt]:
+    prompts = list(task.prompts(config.prompts, config.prompts_seed))
+    if not prompts:
+        raise DataError(f"task {task.name!r} gave no prompts.")
+    run.add_prompts(prompts)
+    return prompts
+
+
+def _sample_policy(
+    run: Run,
+    engine: Sampler,
+    config: RunConfig,
+    prompts: dict[str, list[Prompt]],
+    stage: str,
+    on_event: OnEvent,
+) -> list[SampleReport]:
+    reports: list[SampleReport] = []
+    for task, rows in prompts.items():
+        for spec in config.specs:
+            what = f"{stage} on {task.partition(':')[0]}"
+            if len(config.specs) > 1:
+                what = f"{what} at T={spec.temperature:g}"
+            reports.append(_sample_one(run, engine, rows, config.n, spec, what, on_event))
+    return reports
+
+
+def _sample_one(
+    run: Run,
+    engine: Sampler,
+    prompts: list[Prompt],
+    n: int,
+    spec: SamplingSpec,
+    stage: str,
+    on_event: OnEvent,
+) -> SampleReport:
+    def tell(progress: Progress) -> None:
+        speed = progress.tokens / progress.seconds if progress.seconds > 0 else 0.0
+        detail = f"{speed:,.0f} tokens/s" if progress.tokens else ""
+        on_event(Event(stage=stage, done=progress.done, total=progress.total, detail=detail))
+
+    start = time.perf_counter()
+    report = generate(engine, prompts, n, spec, run, on_progress=tell)
+    return SampleReport(
+        rollouts=report.n_done,
+        new=report.n_new,
+        failed=report.n_failed,
+        tokens=report.tokens,
+        seconds=time.perf_counter() - start,
+        reasons=dict(report.reasons),
+    )
+
+
+def _sum(reports: list[SampleReport]) -> SampleReport:
+    reasons: dict[str, int] = {}
+    for report in reports:
+        for reason, count in report.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    return SampleReport(
+        rollouts=sum(r.rollouts for r in reports),
+        new=sum(r.new for r in reports),
+        failed=sum(r.failed for r in reports),
+        tokens=sum(r.tokens for r in reports),
+        seconds=sum(r.seconds for r in reports),
+        reasons=reasons,
+    )
