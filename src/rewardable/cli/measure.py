@@ -16,6 +16,12 @@ def measure(
         float | None,
         typer.Option(help="Success is a score of at least this [default: the verdict decides]."),
     ] = None,
+    base: Annotated[
+        str, typer.Option(help="Imported runs: compare with this policy [default: the first].")
+    ] = "",
+    task: Annotated[
+        str, typer.Option(help="Imported runs: the trained task [default: the first].")
+    ] = "",
 ) -> None:
     """Compute the tables of a graded run and print the verdict."""
     from rewardable.workflows.measure import measure as run_measure
@@ -23,7 +29,7 @@ def measure(
     from rewardable.workflows.runs import open_existing
 
     run = open_existing(run_folder)
-    tables = run_measure(run, success_at=success_at)
+    tables = run_measure(run, success_at=success_at, base=base, task=task)
     for sentence in tables["verdict"].notes:
         say(f"* {sentence}")
     say(f"tables: {run.path / 'tables'}; report: {write_report(run, tables)}")

@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardable.engines.keyed import uniforms
 from rewardable.errors import ConfigError, DataError
@@ -99,18 +101,21 @@ class FakePolicy:
 
     def sample(self, requests: Sequence[SampleRequest], spec: SamplingSpec) -> Iterator[Rollout]:
         """Yield the rollouts, each drawn by its own random number."""
+        policy_key, spec_key = self.policy.key, spec.key
         for request in requests:
+            prompt_key = request.prompt.key
             try:
                 row = _Row.make(self.distribution(request.prompt), spec, request.opening)
             except DataError as error:
                 row = str(error)
             for index in request.indices:
-                completion = self._complete(request.prompt, index, spec, row)
+                draws = uniforms(spec.seed, prompt_key, index, 2)
+                completion = self._complete(request.prompt, index, row, draws)
                 yield Rollout(
                     id=RolloutId(
-                        policy_key=self.policy.key,
-                        spec_key=spec.key,
-                        prompt_key=request.prompt.key,
+                        policy_key=policy_key,
+                        spec_key=spec_key,
+                        prompt_key=prompt_key,
                         index=index,
                     ),
                     completion=completion,
@@ -118,16 +123,16 @@ class FakePolicy:
                 )
 
     def _complete(
-        self, prompt: Prompt, index: int, spec: SamplingSpec, row: _Row | str
+        self, prompt: Prompt, index: int, row: _Row | str, draws: NDArray[np.float64]
     ) -> Completion:
         if isinstance(row, str):
             return failed_completion(row)
-        choice, chance = uniforms(spec.seed, prompt.key, index, 2)
+        choice, chance = draws.tolist()
         if self.failure is not None and (reason := self.failure(prompt, index)):
             return failed_completion(reason)
         if chance < self.failure_rate:
             return failed_completion("injected failure")
-        return row.completion(float(choice), self.truncated)
+        return row.completion(choice, self.truncated)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield log-probs of text ids; DataError for ids that the prompt's row does not have."""
@@ -148,8 +153,8 @@ class _Row:
     """A prompt's texts: raw probabilities and those that are drawn from."""
 
     texts: list[str]
-    raw_T: np.ndarray
-    drawn_T: np.ndarray
+    raw_T: NDArray[Any]
+    drawn_T: NDArray[Any]
 
     @classmethod
     def make(cls, row: Mapping[str, float], spec: SamplingSpec, opening: str) -> _Row:
@@ -174,7 +179,7 @@ class _Row:
         )
 
 
-def _processed(p_T: np.ndarray, spec: SamplingSpec) -> np.ndarray:
+def _processed(p_T: NDArray[Any], spec: SamplingSpec) -> NDArray[Any]:
     """Apply temperature, then top-k, then top-p; the result sums to one."""
     order_T = np.argsort(-p_T, kind="stable")
     if spec.temperature == 0:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from rewardable.metrics.bands import curve_band, paired_band
 from rewardable.metrics.bounds import binomial_interval, zero_bound
-from rewardable.metrics.crossing import Crossing, crossing
+from rewardable.metrics.changes import CALLS, Transitions, transitions
+from rewardable.metrics.crossings import Crossing, crossing
 from rewardable.metrics.designs import stopped_interval
 from rewardable.metrics.diversity import (
     adjusted_distinct_n,
@@ -46,7 +47,6 @@ from rewardable.metrics.richness import (
 from rewardable.metrics.stopping import StoppingRule
 from rewardable.metrics.support import SupportDynamics, support_dynamics
 from rewardable.metrics.trainable import graded_trainability, trainability, useful_groups
-from rewardable.metrics.transitions import CALLS, Transitions, transitions
 
 __all__ = [
     "CALLS",

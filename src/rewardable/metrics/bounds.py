@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 from rewardable.metrics.checks import Floats, Ints, counts, level_alpha, whole
 
 _STAKES = 4
-_HALVINGS = 40
+_HALVINGS = 28
 
 
 def zero_bound(n: int, level: float = 0.95) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -146,11 +147,31 @@ def design_p_values(
     does, leaves almost nothing to compare when both sides stop at a number of successes.
     """
     first, second = design_law(rule_before), design_law(rule_after)
+    return _p_table(rule_before, rule_after)[first.row(*before), second.row(*after)]
+
+
+def design_power(
+    rule_before: StoppingRule,
+    rule_after: StoppingRule,
+    p_before: float,
+    p_after: float,
+    alpha: float,
+) -> float:
+    """Return the probability that a fall is called at p-value ``alpha`` under two rules."""
+    first, second = design_law(rule_before), design_law(rule_after)
+    share_before, share_after = first.c_S / first.n_S, second.c_S / second.n_S
+    called = _p_table(rule_before, rule_after) <= alpha * (1 + _TIE)
+    fall = called & (share_after[None, :] < share_before[:, None])
+    mass = first.mass(np.array([p_before]))[0], second.mass(np.array([p_after]))[0]
+    return float(min(mass[0] @ fall @ mass[1], 1.0))
+
+
+@lru_cache(maxsize=16)
+def _p_table(rule_before: StoppingRule, rule_after: StoppingRule) -> Floats:
+    first, second = design_law(rule_before), design_law(rule_after)
     if first.n_S.size * second.n_S.size > _MOST_PAIRS:
         raise ConfigError("the stopping rules have too many final states; use a larger step.")
-    statistic = _likelihood_ratio(first, second)
-    table = _tail_table(first, second, statistic)
-    return table[first.row(*before), second.row(*after)]
+    return _tail_table(first, second, _likelihood_ratio(first, second))
 
 
 def _likelihood_ratio(first: DesignLaw, second: DesignLaw) -> Floats:

@@ -215,7 +215,7 @@ def _log_binomial(pairs: Ints) -> Floats:
 
 
 def _em(like_UG: Floats, weight_BU: Floats, start_BG: Floats, rounds: int) -> tuple[Floats, bool]:
-    """Run EM for B weightings at once; stop when no log-likelihood rises by more than 1e-8 / row."""
+    """Run EM for B weightings at once; stop when no log-likelihood rises by 1e-8 a row."""
     total = weight_BU.sum(1, keepdims=True)
     mass, before = start_BG, np.full(len(start_BG), -np.inf)
     for _ in range(rounds):

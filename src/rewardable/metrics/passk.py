@@ -52,9 +52,9 @@ def pass_at_k(
     When it misleads
     ----------------
     With k > n it is undefined, never 0 or 1. A stopping rule such as "until the first success"
-    biases it when it is not passed as ``rule``. Truncated answers that count as wrong, and a success
-    threshold that pays for wrong answers, move it without any change of the policy. An average
-    over prompts with different n is an average only where every prompt is defined.
+    biases it when it is not passed as ``rule``. Truncated answers that count as wrong, and a
+    success threshold that pays for wrong answers, move it without any change of the policy. An
+    average over prompts with different n is an average only where every prompt is defined.
 
     Example
     -------

@@ -15,6 +15,7 @@ TYPICAL_THRESHOLD = 0.01
 fifth of the prompts that can change at all did change."""
 
 _LARGEST_N = 1 << 24
+_NEGLIGIBLE = -46.0
 
 
 def detection_power(
@@ -210,4 +211,6 @@ def _window(n: int, p: float) -> tuple[Ints, Floats]:
     spread = 10 * np.sqrt(n * p * (1 - p)) + 40
     x = np.arange(max(0, int(n * p - spread)), min(n, int(n * p + spread)) + 1)
     log_pmf = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + xlogy(x, p)
-    return x, log_pmf + xlog1py(n - x, -p)
+    log_pmf = log_pmf + xlog1py(n - x, -p)
+    kept = log_pmf > _NEGLIGIBLE
+    return x[kept], log_pmf[kept]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from rewardable.errors import ConfigError
 from rewardable.metrics.checks import Floats, Ints, counts, refuse, whole
+from rewardable.metrics.subsets import log_choose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,5 +122,4 @@ def checked_states(rule: StoppingRule, n_P: ArrayLike, c_P: ArrayLike) -> tuple[
 def _log_choose(n: Ints, k: Ints) -> Floats:
     good = (k >= 0) & (k <= n) & (n >= 0)
     safe_n, safe_k = np.where(good, n, 0), np.where(good, k, 0)
-    value = gammaln(safe_n + 1.0) - gammaln(safe_k + 1.0) - gammaln(safe_n - safe_k + 1.0)
-    return np.where(good, value, -np.inf)
+    return np.where(good, log_choose(safe_n, safe_k), -np.inf)

@@ -74,5 +74,13 @@ _SMALL_REST: NDArray[np.float64] = _small_table()
 
 
 def log_choose(n: Ints, c: Ints) -> Floats:
-    """Return log C(n, c)."""
-    return gammaln(n + 1.0) - gammaln(c + 1.0) - gammaln(n - c + 1.0)
+    """Return log C(n, c) for 0 <= c <= n, broadcast, without cancellation."""
+    n, c = np.broadcast_arrays(n, c)
+    out = np.zeros(n.shape)
+    inner = (c > 0) & (c < n)
+    whole, part = n[inner].astype(np.float64), c[inner].astype(np.float64)
+    rest = whole - part
+    bend = _stirling_rest(whole) - _stirling_rest(part) - _stirling_rest(rest)
+    spread = 0.5 * np.log(whole / part / rest) - _HALF_LOG_2PI
+    out[inner] = -part * np.log(part / whole) - rest * np.log(rest / whole) + spread + bend
+    return out

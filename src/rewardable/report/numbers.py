@@ -7,6 +7,7 @@ import re
 from rewardable.results import Estimate
 
 MINUS = "−"
+THIN = "\N{NARROW NO-BREAK SPACE}"
 _SIGN = re.compile(r"(?<=difference )-(?=\d)")
 _INTERVAL = re.compile(r"\[[+-]?[\d.]+, [+-]?[\d.]+\]")
 
@@ -28,7 +29,7 @@ def number(value: float | None, *, percent: bool = False, signed: bool = False,
     scaled = value * 100 if percent else value
     places = _places(scaled, percent) if decimals is None else decimals
     text = f"{round(scaled, places) + 0.0:{'+' if signed else ''},.{places}f}"
-    return text.replace("-", MINUS)
+    return text.replace("-", MINUS).replace(",", THIN)
 
 
 def _places(value: float, percent: bool) -> int:
@@ -54,4 +55,4 @@ def percent_level(level: float) -> str:
 
 def count(value: float | None) -> str:
     """Write a whole number with thin spaces between thousands."""
-    return "–" if value is None else f"{round(value):,}".replace(",", " ")
+    return "–" if value is None else f"{round(value):,}".replace(",", THIN)

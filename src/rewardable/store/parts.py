@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -34,9 +35,7 @@ class PartFolder:
 
     def names(self) -> list[str]:
         """Return the names of the sound parts, oldest first."""
-        if not self.path.is_dir():
-            return []
-        found = sorted(path.name for path in self.path.glob("*.parquet") if _is_part(path.name))
+        found = sorted(name for name in self._listing() if _is_part(name))
         return [name for name in found if name in self._sound or self._check(name)]
 
     def files(self) -> list[str]:
@@ -70,10 +69,13 @@ class PartFolder:
 
     def next_number(self) -> int:
         """Return one more than the largest part number in use."""
-        if not self.path.is_dir():
-            return 1
-        taken = [_number(path.name) for path in self.path.glob("*.parquet")]
-        return max(taken, default=0) + 1
+        return max(map(_number, self._listing()), default=0) + 1
+
+    def _listing(self) -> list[str]:
+        try:
+            return os.listdir(self.path)
+        except FileNotFoundError:
+            return []
 
     def _check(self, name: str) -> bool:
         if name in self._torn:
@@ -113,7 +115,7 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _is_part(name: str) -> bool:
-    return name.startswith(("part-", "retry-"))
+    return name.startswith(("part-", "retry-")) and name.endswith(".parquet")
 
 
 def _number(name: str) -> int:

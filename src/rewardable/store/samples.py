@@ -52,12 +52,12 @@ class Samples:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def n_P(self) -> npt.NDArray[np.int64]:
+    def n_P(self) -> npt.NDArray[np.int64]:  # noqa: N802
         """Graded rollouts per prompt."""
         return self._count(self.outcome_R != _UNGRADED)
 
     @property
-    def c_P(self) -> npt.NDArray[np.int64]:
+    def c_P(self) -> npt.NDArray[np.int64]:  # noqa: N802
         """Correct rollouts per prompt."""
         return self._count(self.outcome_R == _CORRECT)
 

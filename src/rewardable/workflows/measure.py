@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rewardable.errors import DataError
+from rewardable.errors import DataError, unknown_name
 from rewardable.measure import MeasureConfig, measure_run
 from rewardable.records import Policy
 from rewardable.report import render_report
@@ -18,17 +18,21 @@ IMPORTED = "imported"
 """Key of a run's configuration that marks other tools' rollouts."""
 
 
-def measure(run: Run, *, success_at: float | None = None) -> dict[str, Table]:
+def measure(
+    run: Run, *, success_at: float | None = None, base: str = "", task: str = ""
+) -> dict[str, Table]:
     """Measure the run, save its tables in the run folder and return them by name.
 
     success_at: a rollout succeeds when its score is at least this; None: the verifier decides.
+    base, task: of an imported run, the name of the policy that the others are compared with and
+    of the trained task; empty takes the first imported.
 
     Raises
     ------
     DataError: the run has no graded rollouts or lacks a policy of its configuration.
     """
     if IMPORTED in run.config:
-        config = _imported_config(run, success_at)
+        config = _imported_config(run, success_at, base, task)
     else:
         config = _sampled_config(run, config_from_dict(run.config), success_at)
     tables = measure_run(run, config)
@@ -73,13 +77,24 @@ def _in_order(policies: list[Policy], config: RunConfig) -> list[Policy]:
     return [by_source[source] for source in config.policies]
 
 
-def _imported_config(run: Run, success_at: float | None) -> MeasureConfig:
-    policies = [policy.key for policy in run.policies()]
-    if not policies:
-        raise DataError(f"{run.path} holds no policy; import a dump into it first.")
+def _imported_config(run: Run, success_at: float | None, base: str, task: str) -> MeasureConfig:
+    policies = {policy.name: policy.key for policy in run.policies()}
+    tasks = list(dict.fromkeys(prompt.task for prompt in run.prompts()))
+    if not policies or not tasks:
+        raise DataError(f"{run.path} is empty; import a dump into it first.")
+    first = _chosen("policy", base, list(policies))
+    main = _chosen("task", task, tasks)
     return MeasureConfig(
-        base=policies[0],
-        trained=tuple(policies[1:]),
+        base=policies[first],
+        trained=tuple(key for name, key in policies.items() if name != first),
+        main_task=main,
+        future_tasks=tuple(name for name in tasks if name != main),
         compare_templates=True,
         success_at=success_at,
     )
+
+
+def _chosen(kind: str, name: str, known: list[str]) -> str:
+    if name and name not in known:
+        raise unknown_name(kind, name, known)
+    return name or known[0]

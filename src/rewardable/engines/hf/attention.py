@@ -4,7 +4,7 @@ A forward pass carries a ``Pass`` object as keyword argument; the attention func
 layer's new queries, keys and values to it. Three kinds of pass: prompts (``PrefillPass``), one
 token for each row (``DecodePass``), several tokens behind one prompt (``ExtendPass``).
 
-Shapes: B rows, H query heads, G key-value heads, R = H / G, D width, L prompt and S own tokens.
+Shapes: B rows, H query heads, G key-value heads, R = H / G, D width, L prompt tokens, W own ones.
 """
 
 from __future__ import annotations
@@ -123,40 +123,52 @@ class ExtendPass:
 
 @dataclass
 class Store:
-    """Keys (transposed) and values of the rows' own tokens, preallocated, one pair a layer."""
+    """Keys and values of the rows' own tokens: preallocated, one pair a layer, [C, G, W, D].
+
+    The products run over the whole width W, whose unused part is masked: a slice of the width
+    would be copied before each product.
+    """
 
     places: int
     width: int = 0
-    keys: dict[int, Tensor] = field(default_factory=dict)
-    values: dict[int, Tensor] = field(default_factory=dict)
+    layers: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
-    def prepare(self, layer: int, key_GDL: Tensor, value_GLD: Tensor) -> None:
+    def prepare(self, layer: int, kept: LayerKeys) -> None:
         """Allocate a layer in the shape of a prompt's keys and values."""
-        if layer not in self.keys:
-            heads, depth, _ = key_GDL.shape
-            self.keys[layer] = key_GDL.new_zeros(self.places, heads, depth, self.width)
-            self.values[layer] = value_GLD.new_zeros(
-                self.places, heads, self.width, value_GLD.shape[-1]
+        if layer not in self.layers:
+            self.layers[layer] = (
+                self._zeros(kept.key_GDL.transpose(-1, -2)),
+                self._zeros(kept.value_GLD),
             )
 
-    def widen(self, width: int, rows: int) -> None:
-        """Make room for ``width`` tokens a row, keeping the first ``rows`` rows."""
-        old, self.width = self.width, width
-        for layer, key_CGDS in self.keys.items():
-            value_CGSD = self.values[layer]
-            wider_CGDS = key_CGDS.new_zeros(*key_CGDS.shape[:3], width)
-            wider_CGDS[:rows, :, :, :old] = key_CGDS[:rows]
-            self.keys[layer] = wider_CGDS
-            deeper_CGSD = value_CGSD.new_zeros(*value_CGSD.shape[:2], width, value_CGSD.shape[-1])
-            deeper_CGSD[:rows, :, :old] = value_CGSD[:rows]
-            self.values[layer] = deeper_CGSD
+    def _zeros(self, like_GLD: Tensor) -> Tensor:
+        heads, _, depth = like_GLD.shape
+        return like_GLD.new_zeros(self.places, heads, self.width, depth)
 
-    def move(self, holes: Tensor, movers: Tensor, length: int) -> None:
-        """Copy rows ``movers`` over rows ``holes``, their first ``length`` tokens."""
-        for layer, key_CGDS in self.keys.items():
-            key_CGDS[holes, :, :, :length] = key_CGDS[movers, :, :, :length]
-            value_CGSD = self.values[layer]
-            value_CGSD[holes, :, :length] = value_CGSD[movers, :, :length]
+    def resize(self, width: int, rows: int) -> None:
+        """Change the width, keeping what the first ``rows`` rows have in it."""
+        kept = min(self.width, width)
+        self.width = width
+        for layer, pair in self.layers.items():
+            resized: list[Tensor] = []
+            for old_CGWD in pair:
+                new_CGWD = self._zeros(old_CGWD[0])
+                new_CGWD[:rows, :, :kept] = old_CGWD[:rows, :, :kept]
+                resized.append(new_CGWD)
+            self.layers[layer] = (resized[0], resized[1])
+
+    def put_prompt(self, layer: int, kept: LayerKeys, first: int, last: int) -> None:
+        """Copy a prompt into the rows from ``first`` to ``last``."""
+        key_CGWD, value_CGWD = self.layers[layer]
+        length = kept.value_GLD.shape[1]
+        key_CGWD[first:last, :, :length] = kept.key_GDL.transpose(-1, -2)
+        value_CGWD[first:last, :, :length] = kept.value_GLD
+
+    def move(self, holes: Tensor, movers: Tensor) -> None:
+        """Copy rows ``movers`` over rows ``holes``."""
+        for pair in self.layers.values():
+            for states_CGWD in pair:
+                states_CGWD.index_copy_(0, holes, states_CGWD.index_select(0, movers))
 
 
 @dataclass
@@ -169,59 +181,66 @@ class DecodePass:
 
     store: Store
     at_B: Tensor
-    seen: int
     groups: list[tuple[Tensor, dict[int, LayerKeys]]]
     _scores: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Build what all layers use."""
-        device = self.at_B.device
-        self._rows_B = torch.arange(len(self.at_B), device=device)
-        unseen_BS = torch.arange(self.seen, device=device) > self.at_B[:, None]
-        self._mask_BS = torch.zeros(unseen_BS.shape, device=device).masked_fill_(
-            unseen_BS, -torch.inf
-        )
-        self._mask: Tensor | None = None
+    _targets: dict[int, Tensor] = field(default_factory=dict)
+    _masks: dict[torch.dtype, Tensor] = field(default_factory=dict)
 
     def attend(self, layer: int, q_BHTD: Tensor, k_BGTD: Tensor, v_BGTD: Tensor) -> Tensor:
         """Store the new keys and values, then attend."""
         rows, heads, _, depth = q_BHTD.shape
-        key_CGDS, value_CGSD = self.store.keys[layer], self.store.values[layer]
-        key_CGDS[self._rows_B, :, :, self.at_B] = k_BGTD[:, :, 0]
-        value_CGSD[self._rows_B, :, self.at_B] = v_BGTD[:, :, 0]
+        own_BGWD, own_values_BGWD = self._write(layer, k_BGTD, v_BGTD)
         q_BGRD = q_BHTD.reshape(rows, k_BGTD.shape[1], -1, depth)
-        own_BGRS = q_BGRD @ key_CGDS[:rows, :, :, : self.seen]
-        own_values_BGSD = value_CGSD[:rows, :, : self.seen]
+        own_BGRW = q_BGRD @ own_BGWD.transpose(-1, -2)
         if not self.groups:
-            weights_BGRS = torch.softmax(own_BGRS.add_(self._masked(own_BGRS)), dim=-1)
-            return (weights_BGRS @ own_values_BGSD).reshape(rows, heads, 1, -1)
-        weights = self._joint_weights(layer, q_BGRD, own_BGRS)
-        width = weights.shape[-1] - self.seen
-        out_BGRD = weights[..., width:] @ own_values_BGSD
+            weights_BGRW = torch.softmax(own_BGRW.add_(self._mask(own_BGRW)), dim=-1)
+            return (weights_BGRW @ own_values_BGWD).reshape(rows, heads, 1, -1)
+        weights = self._joint_weights(layer, q_BGRD, own_BGRW)
+        out_BGRD = weights[..., -own_BGRW.shape[-1] :] @ own_values_BGWD
         for rows_N, prompt in self.groups:
             value_GLD = prompt[layer].value_GLD
             share = weights.index_select(0, rows_N)[..., : value_GLD.shape[1]]
             out_BGRD.index_add_(0, rows_N, _group_matmul(share, value_GLD))
         return out_BGRD.reshape(rows, heads, 1, -1)
 
-    def _joint_weights(self, layer: int, q_BGRD: Tensor, own_BGRS: Tensor) -> Tensor:
+    def _write(self, layer: int, k_BGTD: Tensor, v_BGTD: Tensor) -> tuple[Tensor, Tensor]:
+        """Put the new token into the store; return the rows' keys and values."""
+        rows, heads = k_BGTD.shape[:2]
+        if heads not in self._targets:
+            lane_BG = torch.arange(rows * heads, device=k_BGTD.device).view(rows, heads)
+            self._targets[heads] = (lane_BG * self.store.width + self.at_B[:, None]).flatten()
+        written: list[Tensor] = []
+        for states_CGWD, new_BGTD in zip(self.store.layers[layer], (k_BGTD, v_BGTD), strict=True):
+            depth = new_BGTD.shape[-1]
+            states_CGWD.view(-1, depth).index_copy_(
+                0, self._targets[heads], new_BGTD.reshape(-1, depth)
+            )
+            written.append(states_CGWD[:rows])
+        return written[0], written[1]
+
+    def _joint_weights(self, layer: int, q_BGRD: Tensor, own_BGRW: Tensor) -> Tensor:
         """Return softmax over [prompt tokens, own tokens]; a shorter prompt's rest has weight 0."""
-        width = max(prompt[layer].value_GLD.shape[1] for _, prompt in self.groups)
-        shape = (*own_BGRS.shape[:3], width + self.seen)
+        longest = max(prompt[layer].value_GLD.shape[1] for _, prompt in self.groups)
+        shape = (*own_BGRW.shape[:3], longest + own_BGRW.shape[-1])
         if shape not in self._scores:
-            self._scores[shape] = own_BGRS.new_full(shape, -torch.inf)
+            self._scores[shape] = own_BGRW.new_full(shape, -torch.inf)
         scores = self._scores[shape]
-        torch.add(own_BGRS, self._masked(own_BGRS), out=scores[..., width:])
+        torch.add(own_BGRW, self._mask(own_BGRW), out=scores[..., longest:])
         for rows_N, prompt in self.groups:
             key_GDL = prompt[layer].key_GDL
             part = _group_matmul(q_BGRD.index_select(0, rows_N), key_GDL)
             scores[..., : key_GDL.shape[-1]].index_copy_(0, rows_N, part)
         return torch.softmax(scores, dim=-1)
 
-    def _masked(self, like: Tensor) -> Tensor:
-        if self._mask is None or self._mask.dtype != like.dtype:
-            self._mask = self._mask_BS.to(like.dtype)[:, None, None, :]
-        return self._mask
+    def _mask(self, like: Tensor) -> Tensor:
+        """Return minus infinity where a row has no token yet, [B, 1, 1, W]."""
+        if like.dtype not in self._masks:
+            places_W = torch.arange(self.store.width, device=like.device)
+            unseen_BW = places_W > self.at_B[:, None]
+            zeros_BW = torch.zeros(unseen_BW.shape, dtype=like.dtype, device=like.device)
+            masked_BW = zeros_BW.masked_fill_(unseen_BW, -torch.inf)
+            self._masks[like.dtype] = masked_BW[:, None, None, :]
+        return self._masks[like.dtype]
 
 
 def _group_matmul(left_NGRX: Tensor, right_GXY: Tensor) -> Tensor:

@@ -68,21 +68,23 @@ class HfEngine:
 
     def sample(self, requests: Sequence[SampleRequest], spec: SamplingSpec) -> Iterator[Rollout]:
         """Yield every requested rollout once, as soon as it is finished."""
+        keys = (self.policy.key, spec.key)
         jobs: list[Job] = []
         for request in requests:
             job = self._job(request, spec)
             if isinstance(job, str):
                 failure = failed_completion(job)
-                yield from (self._rollout(request, i, spec, failure) for i in request.indices)
+                prompt_key = request.prompt.key
+                yield from (_rollout(keys, prompt_key, i, failure) for i in request.indices)
             else:
                 jobs.append(job)
         if not jobs:
             return
         finisher = Finisher(self.loaded.tokenizer, self.loaded.eos_ids, spec.stop)
         places = min(self._places(jobs), sum(len(job.waiting) for job in jobs))
-        loop = SampleLoop(self._new_decoder, spec, finisher, places)
+        loop = SampleLoop(self._new_decoder, spec, finisher, max(1, places))
         for job, index, completion in loop.run(jobs):
-            yield self._rollout(job.request, index, spec, completion)
+            yield _rollout(keys, job.prompt_key, index, completion)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield teacher-forced scores; a request without ids comes back empty.
@@ -144,13 +146,10 @@ class HfEngine:
                 f"more than the model's context of {context}."
             )
 
-    def _rollout(
-        self, request: SampleRequest, index: int, spec: SamplingSpec, completion: Completion
-    ) -> Rollout:
-        rollout_id = RolloutId(
-            policy_key=self.policy.key,
-            spec_key=spec.key,
-            prompt_key=request.prompt.key,
-            index=index,
-        )
-        return Rollout(id=rollout_id, completion=completion, provenance=PROVENANCE)
+
+def _rollout(keys: tuple[str, str], prompt_key: str, index: int, completion: Completion) -> Rollout:
+    policy_key, spec_key = keys
+    rollout_id = RolloutId(
+        policy_key=policy_key, spec_key=spec_key, prompt_key=prompt_key, index=index
+    )
+    return Rollout(id=rollout_id, completion=completion, provenance=PROVENANCE)

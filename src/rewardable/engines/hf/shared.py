@@ -21,7 +21,8 @@ from rewardable.engines.hf.attention import (
 from rewardable.engines.hf.decoder import Moves, PromptState
 from rewardable.engines.hf.score import Item, full_logits
 
-WIDTH_STEP = 32
+WIDTH_STEP = 16
+WIDTH_SPARE = 64
 PREFILL_TOKENS = 4096
 Kept = dict[int, LayerKeys]
 """A prompt's keys and values, layer by layer."""
@@ -63,9 +64,8 @@ class SharedDecoder:
         """Append one token to every row."""
         rows = self.rows
         seen = int(self.own_B[:rows].max()) + 1
-        if seen > self.store.width:
-            self._widen(seen)
-        decode = DecodePass(self.store, self.own_B[:rows], seen, self._shared_groups())
+        self._fit(seen)
+        decode = DecodePass(self.store, self.own_B[:rows], self._shared_groups())
         logits_BV = forward(
             self.model, ids_B[:, None].to(self.device), self.position_B[:rows, None], decode, 1
         )[:, -1]
@@ -79,7 +79,7 @@ class SharedDecoder:
         if moves.holes:
             holes = torch.tensor(moves.holes, device=self.device)
             movers = torch.tensor(moves.movers, device=self.device)
-            self.store.move(holes, movers, int(self.own_B[movers].max()))
+            self.store.move(holes, movers)
             self.own_B[holes] = self.own_B[movers]
             self.position_B[holes] = self.position_B[movers]
         for hole, mover in zip(moves.holes, moves.movers, strict=True):
@@ -95,14 +95,14 @@ class SharedDecoder:
         """Allocate layers, and width for prompts that are copied into their rows."""
         copied = [len(state.ids) for state, count in groups if not self._is_shared(state, count)]
         needed = max(copied, default=0) + 1
-        if needed > self.store.width:
-            self._widen(needed)
+        self._fit(max(needed, self.store.width))
         for layer, kept in groups[0][0].kept.items():
-            self.store.prepare(layer, kept.key_GDL, kept.value_GLD)
+            self.store.prepare(layer, kept)
 
-    def _widen(self, needed: int) -> None:
-        width = max(needed, self.store.width * 3 // 2)
-        self.store.widen(-(-width // WIDTH_STEP) * WIDTH_STEP, self.rows)
+    def _fit(self, needed: int) -> None:
+        """Keep the store's width just above what the longest row needs."""
+        if not needed <= self.store.width <= needed + WIDTH_SPARE:
+            self.store.resize(-(-needed // WIDTH_STEP) * WIDTH_STEP, self.rows)
 
     def _place(self, state: PromptState, count: int) -> None:
         first, last, length = self.rows, self.rows + count, len(state.ids)
@@ -113,8 +113,7 @@ class SharedDecoder:
         self.rows = last
         if not shared:
             for layer, kept in state.kept.items():
-                self.store.keys[layer][first:last, :, :, :length] = kept.key_GDL
-                self.store.values[layer][first:last, :, :length] = kept.value_GLD
+                self.store.put_prompt(layer, kept, first, last)
 
     def _shared_groups(self) -> list[tuple[Tensor, Kept]]:
         """Return the rows of each shared prompt; found anew when rows have come or gone."""

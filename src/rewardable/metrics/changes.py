@@ -13,6 +13,7 @@ from rewardable.metrics.checks import Bools, Floats, Ints, counts, level_alpha, 
 from rewardable.metrics.designs import (
     benjamini_hochberg,
     design_p_values,
+    design_power,
     fixed_rule,
     stopped_interval,
 )
@@ -130,7 +131,6 @@ def transitions(
     else:
         rules = _rules(rule_before, rule_after, before[0], after[0])
         evidence = _stopped_evidence(rules, before, after, level)
-    n_typical = int(min(np.median(before[0]), np.median(after[0])))
     return Transitions(
         calls=_calls(before, after, evidence.q_P <= alpha),
         p_P=evidence.p_P,
@@ -140,10 +140,10 @@ def transitions(
         absent_bound_P=_absent_bound(before, after, level),
         level=level,
         threshold=evidence.threshold,
-        power=_power(n_typical, evidence.threshold),
-        smallest_loss=_smallest(n_typical, evidence.threshold),
+        power=evidence.power,
+        smallest_loss=evidence.smallest_loss,
         method=evidence.method,
-        notes=_notes(n_typical, evidence.threshold),
+        notes=_notes(evidence),
     )
 
 
@@ -154,6 +154,9 @@ class _Evidence:
     low_P: Floats
     high_P: Floats
     threshold: float
+    n: int
+    power: float
+    smallest_loss: float
     method: str
 
 
@@ -163,8 +166,19 @@ def _fixed_evidence(before: tuple[Ints, Ints], after: tuple[Ints, Ints], level: 
     q_P, threshold = discrete_fdr(laws, own, p_P, 1 - level)
     ends = [binomial_interval(*counted, level) for counted in (before, after)]
     low, high = difference_interval(before, after, ends[0], ends[1])
-    method = f"Fisher's exact test, discrete step-up false-discovery rate {1 - level:.3g}"
-    return _Evidence(p_P=p_P, q_P=q_P, low_P=low, high_P=high, threshold=threshold, method=method)
+    n = int(min(np.median(before[0]), np.median(after[0])))
+    some = 0 < threshold < 1
+    return _Evidence(
+        p_P=p_P,
+        q_P=q_P,
+        low_P=low,
+        high_P=high,
+        threshold=threshold,
+        n=n,
+        power=detection_power(n, 0.1, alpha=threshold) if some else 0.0,
+        smallest_loss=smallest_certified_loss(n, alpha=threshold) if some else float("nan"),
+        method=f"Fisher's exact test, discrete step-up false-discovery rate {1 - level:.3g}",
+    )
 
 
 def _stopped_evidence(
@@ -181,11 +195,18 @@ def _stopped_evidence(
         stopped_interval(rule, *c, level) for rule, c in zip(rules, (before, after), strict=True)
     ]
     low, high = difference_interval(before, after, ends[0], ends[1])
-    method = (
-        "unconditional exact likelihood-ratio test under the stopping rules, "
-        f"false-discovery rate {1 - level:.3g} (Benjamini-Hochberg)"
+    return _Evidence(
+        p_P=p_P,
+        q_P=q_P,
+        low_P=low,
+        high_P=high,
+        threshold=threshold,
+        n=min(rule.cap for rule in rules),
+        power=design_power(*rules, 0.1, 0.0, threshold),
+        smallest_loss=_smallest(rules, threshold),
+        method="unconditional exact likelihood-ratio test under the stopping rules, "
+        f"false-discovery rate {1 - level:.3g} (Benjamini-Hochberg)",
     )
-    return _Evidence(p_P=p_P, q_P=q_P, low_P=low, high_P=high, threshold=threshold, method=method)
 
 
 def _rules(
@@ -239,17 +260,20 @@ def _absent_bound(before: tuple[Ints, Ints], after: tuple[Ints, Ints], level: fl
     return np.where(absent, -np.expm1(np.log((1 - level) / 2) / fewest), np.nan)
 
 
-def _power(n: int, threshold: float) -> float:
-    return detection_power(n, 0.1, 0.0, alpha=threshold) if 0 < threshold < 1 else 0.0
+def _smallest(rules: tuple[StoppingRule, StoppingRule], threshold: float) -> float:
+    """Return the smallest p whose fall to 0 is called with chance 0.8; NaN if none is."""
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        middle = (low + high) / 2
+        enough = design_power(*rules, middle, 0.0, threshold) >= 0.8
+        low, high = (low, middle) if enough else (middle, high)
+    return high if high < 1.0 else float("nan")
 
 
-def _smallest(n: int, threshold: float) -> float:
-    return smallest_certified_loss(n, alpha=threshold) if 0 < threshold < 1 else float("nan")
-
-
-def _notes(n: int, threshold: float) -> tuple[str, ...]:
-    chance, least = _power(n, threshold), _smallest(n, threshold)
-    text = f"at n = {n} a fall from 0.1 to 0 would be called in {chance:.0%} of the cases"
-    if np.isfinite(least):
-        text += f"; a fall to 0 from {least:.2g} or more in at least 80%"
-    return (text + f" (p <= {threshold:.2g}); none called is no proof of safety",)
+def _notes(found: _Evidence) -> tuple[str, ...]:
+    text = (
+        f"at n = {found.n} a fall from 0.1 to 0 would be called in {found.power:.0%} of the cases"
+    )
+    if np.isfinite(found.smallest_loss):
+        text += f"; a fall to 0 from {found.smallest_loss:.2g} or more in at least 80%"
+    return (text + f" (p <= {found.threshold:.2g}); none called is no proof of safety",)
