@@ -63,7 +63,9 @@ def instances(count: int, seed: int, task: str = "countdown", least: int = 4) ->
     """Distinct prompts with at least ``least`` solutions, sorted by key."""
     rng = np.random.default_rng(seed)
     found: dict[str, Instance] = {}
-    while len(found) < count:
+    for _ in range(200 * count):
+        if len(found) == count:
+            break
         numbers = sorted(int(x) for x in rng.integers(1, 21, 3))
         usable = {t: p for t, p in step_texts(numbers).items()
                   if 10 <= t <= 99 and len({s for _, s in p}) >= least}  # fmt: skip
@@ -76,6 +78,8 @@ def instances(count: int, seed: int, task: str = "countdown", least: int = 4) ->
         content = f"{','.join(map(str, numbers))}={target}:"
         prompt = user_prompt(task, "1", content, facts)
         found[prompt.key] = Instance(prompt, texts, solutions)
+    if len(found) < count:
+        raise ValueError(f"only {len(found)} of {count} instances found")
     return sorted(found.values(), key=lambda one: one.prompt.key)
 
 
@@ -217,9 +221,12 @@ def rollout(
     finish = FinishReason.LENGTH if cut else FinishReason.STOP
     completion = Completion(text=text_of(instance, choice), finish_reason=finish)
     outcome = Outcome.CORRECT if choice >= 0 else Outcome.WRONG
+    found = choice >= 0 and not hidden
+    right = max(choice, 0)
+    labels = {"solution": instance.solutions[right], "entry": entry(instance.texts[right])}
     verdict = Verdict(
         outcome=Outcome.UNGRADED if hidden else outcome, verifier="fake", version="1",
-        reason="timeout: 5 s" if hidden else "",
+        reason="timeout: 5 s" if hidden else "", labels=labels if found else {},
     )  # fmt: skip
     return Rollout(id=where, completion=completion), verdict
 

@@ -87,6 +87,10 @@ class GenericReader:
         self.sha256 = sha256(path)
         self.provenance = f"imported from {path.name} sha256:{self.sha256}"
         self.policies: dict[str, Policy] = {}
+        self.spec_key = config.spec.key if config.spec else UNKNOWN_SPEC
+        self._policy_keys: dict[str, str] = {}
+        self._facts = tuple(named(config.fields, "fact"))
+        self._labels = tuple(named(config.fields, "label"))
         self._rule = SuccessRule(config.success)
         self._columns = Columns(config.fields, path.name)
         self._book = PromptBook(path.name)
@@ -94,11 +98,6 @@ class GenericReader:
         self._damage = Damage()
         self._free: dict[tuple[str, str], int] = {}
         self._lines: dict[tuple[str, str, int], int] = {}
-
-    @property
-    def spec_key(self) -> str:
-        """Key of the given spec, or ``"unknown"``."""
-        return self.config.spec.key if self.config.spec else UNKNOWN_SPEC
 
     def slices(self, next_index: NextIndex, size: int = 4096) -> Iterator[Slice]:
         """Yield the file's content in slices of about ``size`` rows; DataError names a bad row."""
@@ -118,22 +117,22 @@ class GenericReader:
             self._columns.require_all_seen()
 
     def _convert(self, row: Row, piece: Slice, next_index: NextIndex) -> None:
-        policy, prompt = self._policy(row), self._prompt(row)
+        policy_key, prompt = self._policy_key(row), self._prompt(row)
         step = row.value.get("global_step", row.value.get("step"))
         if step is not None and len(self._tally.steps) < 100:
             self._tally.steps.add(str(step))
         if self.config.counts_only:
-            piece.counts.append(self._count(row, policy, prompt))
+            piece.counts.append(self._count(row, policy_key, prompt.key))
             return
-        for sample in samples_of(row, self._columns, self.config.fields, self.path.name):
-            index = self._index(row, sample, policy, prompt, next_index)
+        for sample in samples_of(row, self._columns, self._labels, self.path.name):
+            index = self._index(row, sample, policy_key, prompt.key, next_index)
             place = RolloutId(
-                policy_key=policy.key, spec_key=self.spec_key, prompt_key=prompt.key, index=index
+                policy_key=policy_key, spec_key=self.spec_key, prompt_key=prompt.key, index=index
             )
             piece.rollouts.append(
                 Rollout(id=place, completion=sample.completion, provenance=self.provenance)
             )
-            self._note(sample, policy, prompt)
+            self._note(sample, policy_key, prompt.key)
             if "score" in self.config.fields:
                 piece.graded.append(Graded(id=place, verdict=self._verdict(row, sample)))
 
@@ -148,20 +147,19 @@ class GenericReader:
             )
         return str(value)
 
-    def _policy(self, row: Row) -> Policy:
+    def _policy_key(self, row: Row) -> str:
         default = self.config.policy or self.path.name.split(".")[0]
         name = self._text("policy", row, default)
-        if name not in self.policies:
+        if name not in self._policy_keys:
             self.policies[name] = Policy(
                 name=name, weights=f"named:{name}", template="unknown", source=self.provenance
             )
-        return self.policies[name]
+            self._policy_keys[name] = self.policies[name].key
+        return self._policy_keys[name]
 
     def _prompt(self, row: Row) -> Prompt:
         get, number, value = self._columns.get, row.number, row.value
-        facts = {
-            name: get(f"fact.{name}", number, value) for name in named(self.config.fields, "fact")
-        }
+        facts = {name: get(f"fact.{name}", number, value) for name in self._facts}
         if "truth" in self.config.fields:
             facts["answer"] = get("truth", number, value)
         return self._book.prompt(
@@ -172,16 +170,16 @@ class GenericReader:
             facts=facts,
         )
 
-    def _count(self, row: Row, policy: Policy, prompt: Prompt) -> CountItem:
+    def _count(self, row: Row, policy_key: str, prompt_key: str) -> CountItem:
         n, c = (self._whole(target, row) for target in ("n", "c"))
         if not 0 <= c <= n:
             raise DataError(
                 f"{self.path.name} row {row.number}: expected 0 <= c <= n, got {c=} {n=}"
             )
-        self._once(policy.key, prompt.key, 0, row.number)
+        self._once(policy_key, prompt_key, 0, row.number)
         self._tally.counts += 1
-        self._tally.samples[policy.key, prompt.key] += n
-        return CountItem(policy.key, prompt.key, n, c)
+        self._tally.samples[policy_key, prompt_key] += n
+        return CountItem(policy_key, prompt_key, n, c)
 
     def _whole(self, target: str, row: Row) -> int:
         value = self._columns.get(target, row.number, row.value)
@@ -196,7 +194,12 @@ class GenericReader:
         )
 
     def _index(
-        self, row: Row, sample: Sample, policy: Policy, prompt: Prompt, next_index: NextIndex
+        self,
+        row: Row,
+        sample: Sample,
+        policy_key: str,
+        prompt_key: str,
+        next_index: NextIndex,
     ) -> int:
         if "index" in self.config.fields:
             if sample.many:
@@ -205,13 +208,13 @@ class GenericReader:
                     "them itself; leave index out of the field map."
                 )
             index = self._whole("index", row)
-            self._once(policy.key, prompt.key, index, row.number)
+            self._once(policy_key, prompt_key, index, row.number)
             return index
         if sample.many and sample.position == 0:
-            self._once(policy.key, prompt.key, 0, row.number)
-        place = (policy.key, prompt.key)
+            self._once(policy_key, prompt_key, 0, row.number)
+        place = (policy_key, prompt_key)
         if place not in self._free:
-            self._free[place] = next_index(policy.key, self.spec_key, prompt.key)
+            self._free[place] = next_index(policy_key, self.spec_key, prompt_key)
         self._free[place] += 1
         return self._free[place] - 1
 
@@ -225,9 +228,9 @@ class GenericReader:
                 "remove one."
             )
 
-    def _note(self, sample: Sample, policy: Policy, prompt: Prompt) -> None:
+    def _note(self, sample: Sample, policy_key: str, prompt_key: str) -> None:
         tally = self._tally
-        tally.samples[policy.key, prompt.key] += 1
+        tally.samples[policy_key, prompt_key] += 1
         tally.finishes[sample.completion.finish_reason] += 1
         tally.broken_texts += count_broken([sample.completion.text])
         if sample.odd_finish:
@@ -274,7 +277,7 @@ class GenericReader:
             n_failed=tally.finishes[FinishReason.FAILED],
             n_truncated=tally.finishes[FinishReason.LENGTH],
             n_per_prompt=(min(sizes, default=0), max(sizes, default=0)),
-            policies={name: policy.key for name, policy in self.policies.items()},
+            policies=dict(self._policy_keys),
             reasons=dict(tally.reasons.most_common()),
             broken_texts=tally.broken_texts,
             torn_line=self._damage.torn_line,

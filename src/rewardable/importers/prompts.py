@@ -20,8 +20,9 @@ class PromptBook:
     def __init__(self, source: str) -> None:
         self._source = source
         self._prompts: dict[str, Prompt] = {}
-        self._digests: dict[str, tuple[str, int]] = {}
-        self._raw_texts: dict[str, str] = {}
+        self._rows: dict[str, int] = {}
+        self._ids: dict[tuple[str, str], str] = {}
+        self._raw_texts: set[str] = set()
         self.merged_texts = 0
 
     @property
@@ -35,21 +36,21 @@ class PromptBook:
         """Return the prompt of a row; DataError when an earlier row said something else."""
         messages = self._messages(content, number)
         key = self._key(number, task, given, messages, facts)
+        stated = finite(dict(facts))
         known = self._prompts.get(key)
-        mark = digest([[turn.role, turn.content] for turn in messages], finite(dict(facts)))
-        if known is not None:
-            self._require_same(key, mark, number, messages, named=given is not None)
-            return known
-        prompt = Prompt(
-            task=task,
-            task_version=UNKNOWN_VERSION,
-            messages=messages,
-            facts=finite(dict(facts)),
-            explicit_key=key,
-        )
-        self._prompts[key] = prompt
-        self._digests[key] = mark, number
-        return prompt
+        if known is None:
+            known = Prompt(
+                task=task,
+                task_version=UNKNOWN_VERSION,
+                messages=messages,
+                facts=stated,
+                explicit_key=key,
+            )
+            self._prompts[key] = known
+            self._rows[key] = number
+        elif messages != known.messages or stated != known.facts:
+            self._reconcile(known, number, messages, stated, named=given is not None)
+        return known
 
     def _key(
         self,
@@ -67,32 +68,39 @@ class PromptBook:
                     f"{self._source} row {number}: prompt_id is {str(given)[:80]!r}, expected a "
                     "text or a whole number."
                 )
-            return digest("imported", task, str(given))
+            place = (task, str(given))
+            if place not in self._ids:
+                self._ids[place] = digest("imported", *place)
+            return self._ids[place]
         turns = [[message.role, normalised(message.content)] for message in messages]
         if not messages:
             raise DataError(f"{self._source} row {number}: neither a prompt nor a prompt_id.")
         return digest("imported-text", task, turns, finite(facts.get("answer")))
 
-    def _require_same(
-        self, key: str, mark: str, number: int, messages: tuple[Message, ...], *, named: bool
+    def _reconcile(
+        self,
+        known: Prompt,
+        number: int,
+        messages: tuple[Message, ...],
+        facts: Mapping[str, Any],
+        *,
+        named: bool,
     ) -> None:
-        old, first = self._digests[key]
-        if mark == old:
-            return
+        """Refuse a row that says something else of a prompt; count what differs in form alone."""
+        rows = f"{self._source} rows {self._rows[known.key]} and {number}"
         if named:
             raise DataError(
-                f"{self._source} rows {first} and {number} name the same prompt, but its text or "
-                "facts differ. Map a prompt_id that is unique within the task, or the task too."
+                f"{rows} name the same prompt, but its text or facts differ. Map a prompt_id that "
+                "is unique within the task, or the task too."
+            )
+        if facts != known.facts:
+            raise DataError(
+                f"{rows} hold the same prompt with other facts; map a prompt_id, or leave the "
+                "fact out."
             )
         text = "\n\n".join(message.content for message in messages)
-        if text == self._prompts[key].text:
-            raise DataError(
-                f"{self._source} rows {first} and {number} hold the same prompt with other facts; "
-                "map a prompt_id, or leave the fact out."
-            )
-        if text not in self._raw_texts:
-            self._raw_texts[text] = key
-            self.merged_texts += 1
+        self.merged_texts += text not in self._raw_texts
+        self._raw_texts.add(text)
 
     def _messages(self, content: Any, number: int) -> tuple[Message, ...]:
         if content is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardable.errors import DataError
-from rewardable.importers.fieldmap import Columns, named
+from rewardable.importers.fieldmap import Columns
 from rewardable.importers.prompts import finite, turns_of
 from rewardable.importers.sources import Row
 from rewardable.records import Completion, FinishReason
@@ -47,16 +47,14 @@ class Sample:
     """a finish reason that is in no table"""
 
 
-def samples_of(
-    row: Row, columns: Columns, fields: Mapping[str, str], source: str
-) -> Iterator[Sample]:
+def samples_of(row: Row, columns: Columns, labels: Sequence[str], source: str) -> Iterator[Sample]:
     """Yield the samples of a row; DataError names the row when its lists do not match."""
     where = f"{source} row {row.number}"
     value = columns.get("completion", row.number, row.value)
     many = isinstance(value, list) and turns_of(value) is None
     contents: list[Any] = value if many else [value]
     targets = ["score", "finish_reason", "error"]
-    targets += [f"label.{name}" for name in named(fields, "label")]
+    targets += [f"label.{name}" for name in labels]
     spread = {
         target: _spread(columns.get(target, row.number, row.value), len(contents), many)
         for target in targets
@@ -72,7 +70,7 @@ def samples_of(
         yield Sample(
             completion=_completion(content, finish, mine["error"], where),
             score=mine["score"],
-            labels=_labels(mine),
+            labels=_labels(mine, labels),
             many=many,
             position=position,
             odd_finish=odd,
@@ -125,10 +123,10 @@ def _finish(value: Any) -> tuple[FinishReason, str]:
     return (known, "") if known else (FinishReason.UNKNOWN, str(value)[:80])
 
 
-def _labels(mine: Mapping[str, Any]) -> dict[str, str]:
+def _labels(mine: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in named({key: key for key in mine}, "label").items():
-        label = mine[value]
+    for name in names:
+        label = mine[f"label.{name}"]
         if not _empty(label):
             found[name] = label if isinstance(label, str) else json.dumps(finite(label))
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewardable.measure.arms import Arm, Pair
 from rewardable.measure.config import MeasureConfig
 from rewardable.measure.coverage import ALL, COVERAGE
-from rewardable.measure.curves import PASS, SOLUTIONS, SUPPORT
+from rewardable.measure.curves import BEST, PASS, SOLUTIONS, SUPPORT
 from rewardable.measure.estimates import SIMULTANEOUS
 from rewardable.measure.rows import FALL, NONE, certified
 from rewardable.measure.study import FUTURE, TaskStudy
@@ -93,7 +93,7 @@ def rate(source: Source, pair: Pair) -> list[Claim]:
 
 
 def reach(source: Source, pair: Pair) -> list[Claim]:
-    """State support@k, then coverage@k of solutions; their number where none are enumerated."""
+    """State support@k, coverage@k of solutions (else their number) and best@k of scores."""
     k = source.task.headline_k
     common: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
     prompts = ("support", f"support@{k} (of {pair.before.n_prompts} prompts)")
@@ -104,7 +104,9 @@ def reach(source: Source, pair: Pair) -> list[Claim]:
     if not covered:
         named = ("coverage", f"distinct rewarded solutions in {k} samples")
         covered = compare(source, pair, named, BUDGETS, {**common, "metric": SOLUTIONS})
-    return [*support, *covered]
+    labels = {**common, "metric": BEST}
+    scores = compare(source, pair, ("best", f"best@{k}"), BUDGETS, labels)
+    return [*support, *covered, *scores]
 
 
 def transitions(source: Source, pair: Pair) -> list[Claim]:

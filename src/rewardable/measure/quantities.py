@@ -55,7 +55,7 @@ def _label_bounds(arm: Arm, ks: Sequence[int], found: LabelCounts) -> tuple[Floa
 def coverage_curve(arm: Arm, ks: Sequence[int], kind: str) -> PerPrompt:
     """Estimate the share of the existing labels of ``kind`` found among successes within k."""
     found, totals_P = arm.successes(kind), arm.samples.totals[kind]
-    undefined = f"the number of labels {kind!r} that exist is unknown"
+    undefined = f"the number of labels {kind!r} that exist is unknown or 0"
     values = coverage(found, totals_P, arm.counts.n_P, list(ks))
     if not arm.n_ungraded:
         return PerPrompt(values_PK=values, n_graded=arm.n_graded, undefined=undefined)

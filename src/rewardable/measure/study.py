@@ -82,6 +82,7 @@ def load_study(run: Run, config: MeasureConfig) -> Study:
     policies = _policies(run, config)
     warnings = _template_warnings([policies[key] for key in config.policies], config)
     names = _names([policies[key] for key in config.policies])
+    warnings += _spec_warnings(spec_keys(run, config), names, _spec_names(run))
     tasks = _tasks(run, config)
     roles = [MAIN] + [FUTURE] * (len(tasks) - 1)
     found = tuple(
@@ -109,6 +110,15 @@ def _template_warnings(policies: Sequence[Policy], config: MeasureConfig) -> tup
             "template's. Sample them under one template, or allow it with compare_templates."
         )
     return (f"Policies under different prompt templates are compared, as told ({listing}).",)
+
+
+def _spec_warnings(
+    specs: Mapping[str, tuple[str, ...]], names: Mapping[str, str], called: Mapping[str, str]
+) -> tuple[str, ...]:
+    if len(set(specs.values())) == 1:
+        return ()
+    listing = "; ".join(f"{names[key]}: {called[found[0]]}" for key, found in specs.items())
+    return (f"Policies under different sampling specs are compared, as told ({listing}).",)
 
 
 def _names(policies: Sequence[Policy]) -> dict[str, str]:

@@ -84,8 +84,8 @@ def ratio_interval(
         return scaled_difference(over, under, t, level=level, clusters=clusters, bounds=bounds)
 
     value = float(over.mean() / base)
-    low = _edge(lambda t: sides(t).low > 0, span[0], value)
-    high = _edge(lambda t: sides(t).high < 0, min(span[1], _WIDEST), value)
+    low = find_edge(lambda t: sides(t).low > 0, span[0], value)
+    high = find_edge(lambda t: sides(t).high < 0, min(span[1], _WIDEST), value)
     middle = sides(value)
     return Interval(
         mean=value,
@@ -112,7 +112,7 @@ def scaled_difference(
     return mean_interval(over - t * under, level=level, clusters=clusters, bounds=reach)
 
 
-def _edge(excluded: Callable[[float], bool], far: float, near: float) -> float:
+def find_edge(excluded: Callable[[float], bool], far: float, near: float) -> float:
     """Return where ``excluded`` begins between ``near`` (kept) and ``far``."""
     if not excluded(far):
         return far

@@ -18,7 +18,9 @@ WIDTH, HEIGHT = 370, 230
 
 def to_svg(chart: Chart, description: str) -> str:
     """Draw a chart; ``description`` is what a screen reader says of it."""
-    spec = chart.configure(**vega_config()).properties(description=description).to_dict(validate=False)
+    spec = (
+        chart.configure(**vega_config()).properties(description=description).to_dict(validate=False)
+    )
     svg = vl_convert.vegalite_to_svg(spec)
     return svg.replace("<svg ", '<svg role="img" ', 1)
 

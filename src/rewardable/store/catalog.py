@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from rewardable.errors import DataError
 from rewardable.records import Message, Policy, Prompt, SamplingSpec
+from rewardable.store.codec import safe
 from rewardable.store.files import write_text
 from rewardable.store.parts import PartFolder
 from rewardable.store.schema import PROMPTS
@@ -126,7 +127,7 @@ class PromptCatalog:
     def _write(self, fresh: Mapping[str, Prompt], contents: Mapping[str, str]) -> None:
         columns = {
             "prompt_key": list(fresh),
-            "task": [prompt.task for prompt in fresh.values()],
+            "task": [safe(prompt.task) for prompt in fresh.values()],
             "content": list(contents.values()),
         }
         self._seen.add(self._folder.write(pa.table(columns, schema=PROMPTS)))

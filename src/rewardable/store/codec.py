@@ -62,8 +62,8 @@ def verdicts_to_table(verdicts: Sequence[Graded], attempts: Attempts, first_seq:
     said = [graded.verdict for graded in verdicts]
     columns = {
         **_id_columns([graded.id for graded in verdicts], attempts),
-        "verifier": [verdict.verifier for verdict in said],
-        "version": [verdict.version for verdict in said],
+        "verifier": [safe(verdict.verifier) for verdict in said],
+        "version": [safe(verdict.version) for verdict in said],
         "seq": np.arange(first_seq, first_seq + len(said)),
         "outcome": [OUTCOME_CODE[verdict.outcome] for verdict in said],
         "reason": [safe(verdict.reason) for verdict in said],

@@ -76,29 +76,29 @@ def test_hanging_and_dying_verifiers_cost_their_own_row_alone(kit: Any, habits: 
         texts[place] = text
     sink = filled(kit, *texts)
     start = time.monotonic()
-    report = grade(habits, kit.prompts, sink, workers=2, timeout_s=0.4)
-    assert time.monotonic() - start < 12
+    report = grade(habits, kit.prompts, sink, workers=2, timeout_s=1.0)
+    assert time.monotonic() - start < 60
     assert (report.n_graded, report.n_ungraded, report.n_correct) == (150, 4, 146)
     assert report.reasons == {
-        "timeout: 0.4 s": 2,
+        "timeout: 1 s": 2,
         "verifier process died: exit code 5": 1,
         "verifier process died: exit code -11": 1,
     }
-    assert by_text(sink)["deaf"].reason == "timeout: 0.4 s"
+    assert by_text(sink)["deaf"].reason == "timeout: 1 s"
 
 
 def test_the_clock_of_one_verdict_is_not_that_of_its_neighbours(kit: Any, habits: Any) -> None:
     sink = filled(kit, *(f"slow|{i}" for i in range(6)))
-    assert grade(habits, kit.prompts, sink, timeout_s=0.5).n_correct == 6
+    assert grade(habits, kit.prompts, sink, timeout_s=1.0).n_correct == 6
 
 
 def test_a_slow_reader_is_no_timeout(kit: Any, habits: Any) -> None:
-    sink = filled(kit, *(f"slow|{i}" for i in range(4)))
+    sink = filled(kit, *(f"slow|{i}" for i in range(2)))
 
     def dawdle(_: Progress) -> None:
-        time.sleep(0.6)
+        time.sleep(1.0)
 
-    assert grade(habits, kit.prompts, sink, timeout_s=0.5, on_progress=dawdle).n_correct == 4
+    assert grade(habits, kit.prompts, sink, timeout_s=0.8, on_progress=dawdle).n_correct == 2
 
 
 def test_children_of_a_hanging_verifier_die_with_it(kit: Any, habits: Any, tmp_path: Path) -> None:
@@ -161,10 +161,12 @@ def test_settings_out_of_range_are_refused(kit: Any, habits: Any) -> None:
             grade(habits, kit.prompts, kit.Sink(), **bad)
 
 
-def test_nothing_to_grade_starts_no_process(kit: Any, habits: Any) -> None:
-    start = time.monotonic()
+def test_nothing_to_grade_starts_no_process(
+    kit: Any, habits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewardable.collect.pool._Worker", None)
     report = grade(habits, kit.prompts, kit.Sink(), workers=4, timeout_s=1.0)
-    assert (report.n_graded, time.monotonic() - start < 0.1) == (0, True)
+    assert report.n_graded == 0
 
 
 def test_a_run_of_engine_failures_longer_than_any_chunk_is_graded(kit: Any, habits: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rewardable.collect import Progress, RetrySink, generate, grade
 from rewardable.protocols import RolloutSink, VerdictSink
-from rewardable.records import Outcome
+from rewardable.records import Outcome, failed_completion
 from rewardable.store import Run
 
 
@@ -37,3 +38,30 @@ def test_generate_grade_and_read(kit: Any, tmp_path: Path) -> None:
         Outcome.CORRECT,
         Outcome.WRONG,
     ]
+
+
+def test_failed_rows_are_retried_in_a_run_without_doubling(kit: Any, tmp_path: Path) -> None:
+    from stub_verifiers import Habits
+
+    class Flaky(kit.Sampler):
+        def sample(self, requests: Any, spec: Any) -> Any:
+            for row in super().sample(requests, spec):
+                failed = failed_completion("out of memory")
+                yield row if row.id.index else replace(row, completion=failed)
+
+    run = Run.create(tmp_path / "run", {})
+    run.add_prompts(kit.prompts)
+    run.add_policies([kit.policy])
+    run.add_specs([kit.spec])
+    place = {"policy_key": kit.policy.key, "spec_key": kit.spec.key}
+    report = generate(Flaky(), kit.prompts, 3, kit.spec, run)
+    assert (report.n_failed, report.reasons) == (4, {"out of memory": 4})
+    assert grade(Habits(), kit.prompts, run).reasons == {"engine: out of memory": 4}
+    for verdicts, n_new in ((0, 4), (4, 0)):
+        sampler = kit.Sampler(text_of=lambda *_: "right")
+        report = generate(sampler, kit.prompts, 3, kit.spec, run, retry_failed=True)
+        assert (report.n_done, report.n_new, report.n_failed) == (12, n_new, 0)
+        assert grade(Habits(), kit.prompts, run).n_graded == 4 - verdicts
+    samples = run.samples(**place)
+    assert samples.index_R.tolist() == [0, 1, 2] * 4
+    assert samples.n_P.tolist() == samples.c_P.tolist() == [3] * 4

@@ -195,6 +195,9 @@ def test_facts_that_differ_are_refused(file: Path) -> None:
     rows = [{"q": "x", "a": "y", "s": 1, "l": level} for level in (1, 2)]
     with pytest.raises(DataError, match="rows 1 and 2 hold the same prompt with other facts"):
         read(file, rows, f"{BASE},fact.level=l")
+    rows[1]["q"] = " x"
+    with pytest.raises(DataError, match="rows 1 and 2 hold the same prompt with other facts"):
+        read(file, rows, f"{BASE},fact.level=l")
 
 
 def test_given_indices(file: Path) -> None:

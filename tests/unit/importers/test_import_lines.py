@@ -50,6 +50,23 @@ def test_d01_half_of_a_surrogate_pair(cases: dict[str, Any], tmp_path: Path) -> 
     assert run.samples(**place).c_P.sum() == 1
 
 
+def test_d01_half_surrogates_in_every_other_place(tmp_path: Path) -> None:
+    half = "\ud835"
+    row = {"prompt": half, "response": half, "reward": 1, half: half}
+    path = tmp_path / "a.jsonl"
+    fields = {**FIELDS, "task": half, "policy": half, "truth": half, "error": "none"}
+    run = Run.create(tmp_path / "run", {})
+    columns = {**fields, "label.a": half, "fact.b": half, "finish_reason": half}
+    path.write_text(json.dumps({**row, "none": None}))
+    report = import_into(run, path, GenericImport(fields=columns))
+    assert (report.n_correct, report.broken_texts) == (1, 1)
+    assert [prompt.facts for prompt in run.prompts(half)] == [{"answer": half, "b": half}]
+    assert run.policies()[0].name == half
+    group = run.groups()[0]
+    place = {"policy_key": group.policy_key, "spec_key": group.spec_key}
+    assert run.samples(**place, task=half).label_names == {"a": ("\\ud835",)}
+
+
 def test_d02_only_line_feeds_separate_lines(tmp_path: Path) -> None:
     odd = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg"
     rows = [ROWS[0], {**ROWS[1], "response": odd}, ROWS[2]]
@@ -177,7 +194,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -138,8 +138,9 @@ def test_specs_must_be_named_when_there_are_several(fake: ModuleType) -> None:
     assert text.startswith("Against base at T=1, support@16 of step 200 shows at T=0.6 ")
     own = tuple(zip(config.policies, keys, strict=True))
     mixed = MeasureConfig(base=config.base, trained=config.trained, policy_specs=own, draws=200)
-    labels = measure_run(run, mixed)["differences"].rows[0].labels
-    assert labels["spec"] == "T=1 against T=0.6"
+    tables = measure_run(run, mixed)
+    assert tables["differences"].rows[0].labels["spec"] == "T=1 against T=0.6"
+    assert "different sampling specs are compared, as told" in tables["overview"].notes[0]
 
 
 def test_counts_alone_give_what_counts_can_give(fake: ModuleType) -> None:
@@ -219,9 +220,7 @@ def test_truncation_is_shown_both_ways_and_a_changed_call_is_said(fake: ModuleTy
         ({"spec_keys": ("warm",)}, "unknown spec key 'warm'"),
     ],
 )
-def test_unknown_names_are_refused(
-    fake: ModuleType, broken: dict[str, Any], message: str
-) -> None:
+def test_unknown_names_are_refused(fake: ModuleType, broken: dict[str, Any], message: str) -> None:
     run, config = two_arms(fake)
     with pytest.raises(ConfigError, match=message):
         measure_run(run, MeasureConfig(**{"base": config.base, **broken}))

@@ -62,9 +62,7 @@ def test_true_pass_at_k_is_inside_its_interval(
     truth = float(np.mean(1 - (1 - true_rate(run, policy)) ** k))
     name = run[1][policy].name
     for band in ("simultaneous", "pointwise"):
-        found = tables["curves"].one(
-            task="countdown", policy=name, metric="pass@k", k=k, band=band
-        )
+        found = tables["curves"].one(task="countdown", policy=name, metric="pass@k", k=k, band=band)
         assert found.low <= truth <= found.high
         assert abs(found.value - truth) < 0.03
     support = tables["curves"].one(

@@ -58,7 +58,9 @@ def test_rise_and_fall(fake: ModuleType) -> None:
                     r" a fall from 0.1 to 0 is certified in .* % of the cases\.",
                     str(lost.labels["text"]))  # fmt: skip
     forecast = verdict.select(topic="trainability", role="future")[0].labels["text"]
-    assert re.match(r"\d+ % \[\d+, \d+\] of groups of 8 would show reward variation, was ", forecast)
+    assert re.match(
+        r"\d+ % \[\d+, \d+\] of groups of 8 would show reward variation, was ", forecast
+    )
     assert "First-token entropy fell from 1.60" in said(verdict, "shape")
     assert verdict.notes[-1] == "Intervals cover prompts and samples, not training seeds."
 
@@ -74,7 +76,9 @@ def test_nothing_changed_says_so(fake: ModuleType) -> None:
     assert "interval covers 0" in said(verdict, "pass")
     assert said(verdict, "transitions").startswith("No prompt is certified lost")
     assert "None certified is no proof that none is lost." in said(verdict, "transitions")
-    assert {row.labels["tone"] for row in verdict.rows if row.labels["topic"] != "shape"} == {"none"}
+    assert {row.labels["tone"] for row in verdict.rows if row.labels["topic"] != "shape"} == {
+        "none"
+    }
 
 
 def test_a_fall_alone_and_a_rise_alone(fake: ModuleType) -> None:

@@ -36,7 +36,9 @@ def test_interval_and_count() -> None:
 
 
 def test_sentences_are_set_for_reading() -> None:
-    text = "fell from 0.9 [0.84, 0.92] to 0.6 [0.5, 0.7] (difference -0.27 [-0.34, -0.20]) of a[b, c]"
+    text = (
+        "fell from 0.9 [0.84, 0.92] to 0.6 [0.5, 0.7] (difference -0.27 [-0.34, -0.20]) of a[b, c]"
+    )
     assert sentence(text) == (
         "fell from 0.9 [0.84,\u00a00.92] to 0.6 [0.5,\u00a00.7] "
         "(difference −0.27 [−0.34,\u00a0−0.20]) of a[b, c]"

@@ -66,7 +66,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(st.tuples(completions(), st.none() | verdicts()), min_size=1, max_size=4))
 def test_round_trip_without_loss(
     build_world: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory, rows: Any

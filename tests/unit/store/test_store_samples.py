@@ -107,7 +107,7 @@ rows = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(rows, min_size=1, max_size=25), st.integers(1, 4))
 def test_samples_agree_with_a_plain_loop(
     build_world: Any, tmp_path_factory: pytest.TempPathFactory, drawn: Any, parts: int

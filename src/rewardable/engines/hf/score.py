@@ -71,7 +71,9 @@ def full_logits(model: Any, items: Sequence[Item]) -> Tensor:
     rows = [[*prompt, *ids[:-1]] for _, prompt, ids in items]
     width = max(len(row) for row in rows)
     ids_BT = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=device)
-    logits_BSV = model(input_ids=ids_BT, use_cache=False).logits
+    sizes_B1 = torch.tensor([[len(row)] for row in rows], device=device)
+    mask_BT = (torch.arange(width, device=device) < sizes_B1).long()
+    logits_BSV = model(input_ids=ids_BT, attention_mask=mask_BT, use_cache=False).logits
     longest = max(len(ids) for _, _, ids in items)
     first_B1 = torch.tensor([[len(prompt) - 1] for _, prompt, _ in items], device=device)
     at_BT = (first_B1 + torch.arange(longest, device=device)).clamp(max=width - 1)

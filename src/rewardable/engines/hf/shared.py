@@ -94,7 +94,7 @@ class SharedDecoder:
     def _reserve(self, groups: Sequence[tuple[PromptState, int]]) -> None:
         """Allocate layers, and width for prompts that are copied into their rows."""
         copied = [len(state.ids) for state, count in groups if not self._is_shared(state, count)]
-        needed = max(copied, default=0) + 1
+        needed = max(copied, default=0) + WIDTH_STEP
         self._fit(max(needed, self.store.width))
         for layer, kept in groups[0][0].kept.items():
             self.store.prepare(layer, kept)
@@ -132,6 +132,7 @@ def forward(model: Any, ids_BT: Tensor, positions_BT: Tensor, kv_pass: Any, keep
     """Run the model under ``kv_pass``; return the logits of the last ``keep`` tokens (0: all)."""
     return model(
         input_ids=ids_BT,
+        attention_mask=torch.ones_like(ids_BT),
         position_ids=positions_BT,
         use_cache=False,
         logits_to_keep=keep,
