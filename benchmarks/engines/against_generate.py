@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--max-new", type=int, default=128)
     parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--their-attention", default="sdpa", choices=("sdpa", "eager"))
     parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--batch-rows", type=int, default=0)
     args = parser.parse_args()
@@ -139,12 +140,14 @@ def main() -> None:
     torch.manual_seed(0)
     source = args.model or default_model()
     tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, args.dtype)).eval()
+    model = AutoModelForCausalLM.from_pretrained(
+        source, dtype=getattr(torch, args.dtype), attn_implementation=args.their_attention
+    ).eval()
     engine = open_engine(source, EngineOptions(dtype=args.dtype, batch_rows=args.batch_rows))
     prompts = make_prompts(tokenizer, args.prompts, args.tokens)
     sizes = sorted(length(tokenizer, p.text) for p in prompts)
     print(f"{args.prompts} prompts of {sizes[0]}-{sizes[-1]} tokens, n={args.n}, {args.dtype}, "
-          f"{args.threads} threads, at most {args.max_new} new tokens")  # fmt: skip
+          f"{args.threads} threads, generate with {args.their_attention}, at most {args.max_new} new tokens")  # fmt: skip
     ratios = []
     for turn in range(args.turns):
         theirs = run_generate(model, tokenizer, prompts, args)

@@ -1,6 +1,8 @@
-"""Train the pocket base: a character model that writes Countdown step texts.
+r"""Train the pocket base: a character model that writes Countdown step texts.
 
-    python recipes/pocket/train_base.py --out /tmp/pocket-base
+    python recipes/pocket/train_base.py --out runs/pocket-1
+    python recipes/pocket/train_base.py --start runs/pocket-1 --out runs/pocket-2 \
+        --steps 800 --lr 2e-3 --seed 1
 
 Data: correct step texts of solvable instances. An instance is drawn, then one of its solutions,
 then one of the solution's step texts, each uniformly, so that solutions with few orderings are as
@@ -81,6 +83,13 @@ def build_model(tokenizer: PreTrainedTokenizerFast, family: str) -> torch.nn.Mod
     return AutoModelForCausalLM.from_config(config)
 
 
+def load_or_build(tokenizer: PreTrainedTokenizerFast, args: argparse.Namespace) -> torch.nn.Module:
+    """Take the weights of ``--start``, or new ones."""
+    if args.start is not None:
+        return AutoModelForCausalLM.from_pretrained(args.start)
+    return build_model(tokenizer, args.family)
+
+
 def build_pool(rng: random.Random, size: int) -> list[Instance]:
     """Draw solvable instances of the train split with their step texts, grouped by solution."""
     pool: dict[str, Instance] = {}
@@ -132,7 +141,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
     tokenizer = build_tokenizer()
-    model = build_model(tokenizer, args.family)
+    model = load_or_build(tokenizer, args)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.01)
     schedule = get_cosine_schedule_with_warmup(optimizer, 100, args.steps)
     pool = build_pool(rng, args.pool)
@@ -160,6 +169,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, help="go on from this checkpoint")
     parser.add_argument("--family", choices=("llama", "gpt2"), default="llama")
     parser.add_argument("--steps", type=int, default=1600)
     parser.add_argument("--batch", type=int, default=256)

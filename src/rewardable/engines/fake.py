@@ -191,7 +191,7 @@ def _processed(p_T: NDArray[Any], spec: SamplingSpec) -> NDArray[Any]:
         weight_T[order_T[spec.top_k :]] = 0.0
     weight_T /= weight_T.sum()
     before_T = np.cumsum(weight_T[order_T]) - weight_T[order_T]
-    weight_T[order_T[before_T >= spec.top_p]] = 0.0
+    weight_T[order_T[before_T >= spec.top_p - 1e-12]] = 0.0
     return weight_T / weight_T.sum()
 
 

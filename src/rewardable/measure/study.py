@@ -180,7 +180,7 @@ def spec_name(spec: SamplingSpec) -> str:
 
 def _spec_names(run: Run) -> dict[str, str]:
     names = {spec.key: spec_name(spec) for spec in run.specs()}
-    names[UNKNOWN_SPEC] = "sampling unknown"
+    names[UNKNOWN_SPEC] = "unknown sampling"
     shared = [name for name in names.values() if list(names.values()).count(name) > 1]
     return {key: f"{name} ({key[:6]})" if name in shared else name for key, name in names.items()}
 

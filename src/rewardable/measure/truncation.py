@@ -41,7 +41,7 @@ def truncation_table(study: Study) -> Table:
 
 def _sentence(task: TaskStudy) -> str:
     parts = [
-        f"{arm.policy} at {arm.spec} {int(arm.cut_R.sum())} of {len(arm.cut_R)}"
+        f"{int(arm.cut_R.sum())} of {len(arm.cut_R)} rollouts of {arm.policy} at {arm.spec}"
         + _judged_right(arm)
         for arm in task.arms
         if np.isfinite(truncation_R(arm)).any()

@@ -26,8 +26,9 @@ CAVEAT = "Intervals cover prompts and samples, not training seeds."
 def verdict_table(study: Study, tables: Mapping[str, Table]) -> Table:
     """Return one row a sentence (label ``text``) and one note a paragraph.
 
-    Labels: topic (plain, pass, support, coverage, best, transitions, trainability, shape, truncation,
-    temperature, ungraded), tone (rise, fall, none), task, role, and before and after, or policy.
+    Labels: topic (plain, pass, support, coverage, best, transitions, trainability, shape,
+    truncation, temperature, ungraded), tone (rise, fall, none), task, role, and before and after,
+    or policy.
     ``headline`` marks the comparison of the last trained policy.
     """
     rows: list[Row] = []

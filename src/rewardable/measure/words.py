@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,10 +20,18 @@ class Unit:
     change_suffix: str = ""
     name: str = ""
 
-    def number(self, value: float, *, signed: bool = False) -> str:
+    def number(self, value: float, *, signed: bool = False, decimals: int | None = None) -> str:
         """Write a value; never "-0.00"."""
-        scaled = round(value * self.factor, self.decimals) + 0.0
-        return f"{scaled:{'+' if signed else ''}.{self.decimals}f}"
+        places = self.decimals if decimals is None else decimals
+        scaled = round(value * self.factor, places) + 0.0
+        return f"{scaled:{'+' if signed else ''}.{places}f}"
+
+    def places(self, estimate: Estimate) -> int:
+        """Return the decimals that show the width of the interval, at most two more than usual."""
+        if estimate.low is None or estimate.high is None or estimate.high <= estimate.low:
+            return self.decimals
+        needed = math.ceil(-math.log10((estimate.high - estimate.low) * self.factor))
+        return min(max(needed, self.decimals), self.decimals + 2)
 
 
 SHARE = Unit()
@@ -38,10 +47,12 @@ def amount(estimate: Estimate, unit: Unit = SHARE, *, signed: bool = False) -> s
         reason = estimate.warnings[-1] if estimate.warnings else "undefined"
         return reason if reason.startswith("no value") else f"no value ({reason})"
     suffix = unit.change_suffix if signed else unit.suffix
-    number = f"{unit.number(estimate.value, signed=signed)}{suffix}"
+    places = unit.places(estimate)
+    number = f"{unit.number(estimate.value, signed=signed, decimals=places)}{suffix}"
     if estimate.low is None or estimate.high is None:
         return f"{number}{unit.name} (no interval)"
-    low, high = (unit.number(end, signed=signed) for end in (estimate.low, estimate.high))
+    ends = (estimate.low, estimate.high)
+    low, high = (unit.number(end, signed=signed, decimals=places) for end in ends)
     return f"{number} [{low}, {high}]{unit.name}"
 
 

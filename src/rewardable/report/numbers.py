@@ -35,7 +35,10 @@ def number(value: float | None, *, percent: bool = False, signed: bool = False,
 def _places(value: float, percent: bool) -> int:
     if percent:
         return 0 if abs(value) >= 10 or value == 0 else 1
-    return 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    size = abs(value)
+    if size >= 10:
+        return 0 if size >= 1000 else 1
+    return 2 if size >= 0.1 or size == 0 else 3 if size >= 0.01 else 4
 
 
 def interval(estimate: Estimate, *, percent: bool = False, signed: bool = False,
@@ -50,7 +53,7 @@ def interval(estimate: Estimate, *, percent: bool = False, signed: bool = False,
 
 def percent_level(level: float) -> str:
     """Write a level as ``95 %``."""
-    return f"{level * 100:g} %"
+    return f"{level * 100:g}\u00a0%"
 
 
 def count(value: float | None) -> str:

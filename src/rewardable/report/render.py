@@ -48,6 +48,8 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
         tasks=tasks,
         notes={name: table.notes for name, table in tables.items()},
         provenance=found.table("overview").provenance,
+        settings=_settings(found.table("overview").provenance.get("measure", {})),
+        titles={name: table.title for name, table in tables.items()},
         methods=_methods(tables),
         block=tables_block(tables),
         css=_css(),
@@ -75,6 +77,16 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return visible(value)
     return value
+
+
+def _settings(measure: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Write the configuration for people; what was left to its default choice is left out."""
+    shown: list[tuple[str, str]] = []
+    for name, value in measure.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if value not in ("", None) and text and (name, value) != ("headline_k", 0):
+            shown.append((name.replace("_", " "), text))
+    return shown
 
 
 def _methods(tables: Mapping[str, Table]) -> list[str]:

@@ -10,7 +10,7 @@ from rewardable.collect import Progress, generate
 from rewardable.engines import Engine, EngineOptions, open_engine
 from rewardable.errors import DataError
 from rewardable.protocols import Sampler, Task
-from rewardable.records import Prompt, SamplingSpec
+from rewardable.records import Policy, Prompt, SamplingSpec
 from rewardable.store import Run
 from rewardable.tasks import load_task
 from rewardable.workflows.config import FREE_KEYS, RunConfig
@@ -43,12 +43,22 @@ def sample(run: Run, config: RunConfig, on_event: OnEvent = ignore) -> SampleRep
     reports: list[SampleReport] = []
     for position, source in enumerate(config.policies):
         engine = open_engine(source, options)
-        run.add_policies([engine.policy])
+        run.add_policies([_named(run, engine.policy, source)])
         stage = f"policy {position + 1}/{len(config.policies)} {engine.policy.name}"
         reports += _sample_policy(run, engine, config, prompts, stage, on_event)
         if position == 0 and not (config.template_from or config.own_templates):
             options = _like_base(options, engine, source)
     return _sum(reports)
+
+
+def _named(run: Run, policy: Policy, source: str) -> Policy:
+    """Return the policy under the source it was asked for by; DataError for a twin."""
+    for known in run.policies():
+        if known.key == policy.key and known.source != source:
+            raise DataError(
+                f"{source} and {known.source} are the same policy, to the byte; name one of them."
+            )
+    return replace(policy, source=source)
 
 
 def _like_base(options: EngineOptions, base: Engine, source: str) -> EngineOptions:

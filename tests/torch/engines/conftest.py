@@ -73,3 +73,8 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return made[key]
 
     return make
+
+
+@pytest.fixture(scope="session", name="character_tokenizer")
+def character_tokenizer_fixture() -> Callable[..., PreTrainedTokenizerFast]:
+    return character_tokenizer

@@ -50,9 +50,7 @@ def test_frequencies_are_the_probabilities(vocabulary: int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 900), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.999, 1 - 2**-53])
-)
+@given(st.integers(1, 900), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.999, 1 - 2**-53]))
 def test_the_draw_is_the_inverse_of_the_cdf(vocabulary: int, seed: int, u: float) -> None:
     rng = np.random.default_rng(seed)
     weights_V = rng.random(vocabulary) * (rng.random(vocabulary) < 0.5)

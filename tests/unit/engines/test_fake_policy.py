@@ -116,7 +116,10 @@ def test_a_file_opens_and_its_content_names_the_policy(tmp_path) -> None:
     assert engine.policy.name == "base"
     assert engine.policy.key == same.policy.key != FakePolicy("base", TABLE).policy.key
     request = SampleRequest(prompt=PROMPT, indices=tuple(range(60)))
-    ends = {r.completion.text: r.completion.finish_reason for r in engine.sample([request], SamplingSpec())}
+    ends = {
+        r.completion.text: r.completion.finish_reason
+        for r in engine.sample([request], SamplingSpec())
+    }
     assert ends["22"] is FinishReason.LENGTH
     assert ends["4"] is FinishReason.STOP
 

@@ -162,7 +162,7 @@ def test_counts_alone_give_what_counts_can_give(fake: ModuleType) -> None:
     assert not tables["curves"].select(metric="solutions@k")
     assert not tables["coverage"].rows
     assert not tables["shape"].rows
-    assert {row.labels["spec"] for row in tables["transitions"].rows} == {"sampling unknown"}
+    assert {row.labels["spec"] for row in tables["transitions"].rows} == {"unknown sampling"}
 
 
 def test_a_policy_without_any_success_still_has_coverage_zero(fake: ModuleType) -> None:

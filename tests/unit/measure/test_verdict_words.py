@@ -40,7 +40,7 @@ def test_rise_and_fall(fake: ModuleType) -> None:
     run, policies = fake.narrowing_run(96, 128)
     config = {"main_task": "countdown", "future_tasks": ("countdown-division",)}
     verdict = compare(run, policies, **config)
-    plain = [row for row in verdict.select(topic="plain")]
+    plain = verdict.select(topic="plain")
     assert plain[0].labels["text"] == (
         "countdown: step 200 is right more often than base but reaches less: support@64 and "
         "coverage@64 of solutions fell (96 prompts, 128 samples each)."
@@ -127,6 +127,8 @@ def test_unchanged_policies_seldom_cry_wolf(fake: ModuleType) -> None:
         (Estimate(value=-0.0001, low=-0.1, high=0.1), None, "0.00 [-0.10, 0.10]"),
         (Estimate(value=1.5, low=1.0, high=2.0), NATS, "1.50 [1.00, 2.00] nats"),
         (Estimate(value=0.5), None, "0.50 (no interval)"),
+        (Estimate(value=0.0123, low=0.0101, high=0.0144), None, "0.012 [0.010, 0.014]"),
+        (Estimate(value=0.052, low=0.05, high=0.054), PERCENT, "5.2 % [5.0, 5.4]"),
         (Estimate(value=None, warnings=("k > n",)), None, "no value (k > n)"),
     ],
 )

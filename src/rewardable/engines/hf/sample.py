@@ -41,6 +41,7 @@ class SampleLoop:
         self.finisher = finisher
         self.places = places
         self.queue: deque[Job] = deque()
+        self.finished: list[Finished] = []
         self._restart()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Finished]:
@@ -48,30 +49,31 @@ class SampleLoop:
         self.queue.extend(job for job in jobs if job.waiting)
         while self.queue or self.rows.count:
             try:
-                finished = self._turn()
+                self._admit()
+                self._decode()
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                finished = self._back_off()
+                self._back_off()
+            finished, self.finished = self.finished, []
             yield from finished
 
     def _restart(self) -> None:
         self.rows = Rows(self.places, self.spec)
         self.decoder = self.new_decoder(self.places)
 
-    def _turn(self) -> list[Finished]:
-        """Admit, then decode one token for every row."""
-        finished = self._admit()
+    def _decode(self) -> None:
+        """Decode one token for every row."""
         if self.rows.count:
-            finished += self._advance(0, self.decoder.step(self.rows.last_ids()))
-        return finished
+            self._advance(0, self.decoder.step(self.rows.last_ids()))
 
-    def _admit(self) -> list[Finished]:
+    def _admit(self) -> None:
+        """Give free places to waiting samples and draw their first tokens."""
         free = self.places - self.rows.count
         wanted = self.places // ADMIT_SHARE if self.rows.count else 1
         may_join = self.decoder.joins_running or not self.rows.count
         if not self.queue or free < max(1, wanted) or not may_join:
-            return []
+            return
         first = self.rows.count
         taken: list[tuple[Job, list[int]]] = []
         while self.queue and free:
@@ -86,10 +88,10 @@ class SampleLoop:
         for job, _ in taken:
             if not job.waiting:
                 job.state.forget()  # the decoder keeps what its rows still need
-        return self._advance(first, logits_BV)
+        self._advance(first, logits_BV)
 
-    def _advance(self, first: int, logits_BV: Tensor) -> list[Finished]:
-        """Draw a token for the rows from ``first`` on; return those that are finished."""
+    def _advance(self, first: int, logits_BV: Tensor) -> None:
+        """Draw a token for the rows from ``first`` on; take out those that are finished."""
         uniforms_B, forced_B = self.rows.uniforms_and_forced(first)
         device = logits_BV.device
         with torch.inference_mode():
@@ -99,30 +101,28 @@ class SampleLoop:
         ended = self.finisher.ended(self.rows, first)
         done = sorted({*broken.tolist(), *ended})
         if not done:
-            return []
+            return
         finished = self.finisher.completions(self.rows, done, set(broken.tolist()))
         moves = close_ranks(self.rows.count, done)
         self.rows.drop(moves)
+        self.finished += finished  # before the decoder, which may run out of memory
         self.decoder.drop(moves)
-        return finished
 
-    def _back_off(self) -> list[Finished]:
+    def _back_off(self) -> None:
         """Halve the batch; a single row that does not fit is a failed row."""
         jobs = list(dict.fromkeys([*self.rows.jobs, *self.queue]))
         self.rows.requeue()
         for job in jobs:
             job.state.forget()
-        failed: list[Finished] = []
         if self.places == 1:
             job = jobs[0]
             reason = "out of memory with a single row"
-            failed.append((job, job.waiting.popleft(), failed_completion(reason)))
+            self.finished.append((job, job.waiting.popleft(), failed_completion(reason)))
         self.queue = deque(job for job in jobs if job.waiting)
         self.places = max(1, self.places // 2)
         self._restart()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        return failed
 
 
 def new_state(ids: Sequence[int]) -> PromptState:
