@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rewardable.metrics import (
+    StoppingRule,
     count_labels,
     curve_band,
     distinct_at_k,
+    fixed_prompts_interval,
     mean_interval,
     paired_band,
     paired_interval,
@@ -20,6 +22,7 @@ from rewardable.metrics import (
 from rewardable.metrics.ratios import scaled_difference
 
 GROUP = 8
+RULE = StoppingRule(successes=4, cap=64, first=8, step=8)
 DRAWS = 1000
 
 
@@ -49,7 +52,7 @@ class Tally:
 
 def replicate(scenario, truth, rng, tally):
     """Draw one data set and check every cell on it."""
-    n, c, d = scenario.draw(rng)
+    n, c, d, p = scenario.draw(rng)
     ks = truth["ks"]
     a, b = pass_at_k(n, c, ks), pass_at_k(n, d, ks)
     for k in truth["points"]:
@@ -63,6 +66,8 @@ def replicate(scenario, truth, rng, tally):
     _rates(a[:, -1], b[:, -1], truth, tally)
     _distinct(n, c, truth, rng, tally)
     _calls(n, c, d, scenario, tally)
+    _fixed(n, c, p, tally)
+    _stopped(p, truth, rng, tally)
 
 
 def _bands(a, b, truth, tally):
@@ -124,6 +129,24 @@ def _calls(n, c, d, scenario, tally):
         changed = sum(found.count(name) for name in ("lost", "reduced", "gained", "raised"))
         tally.count("no false change among all prompts", changed == 0)
         tally.count("no false loss among all prompts", found.count("lost") == 0)
+
+
+def _fixed(n, c, p, tally):
+    found = fixed_prompts_interval(n, c, 8)
+    tally.add("fixed prompts pass@8", found.low, found.high, reach(p, 8).mean())
+
+
+def _stopped(p, truth, rng, tally):
+    n, c = np.zeros(p.size, dtype=int), np.zeros(p.size, dtype=int)
+    for look in RULE.looks:
+        open_ = (n == 0) | (c < RULE.successes)
+        c[open_] += rng.binomial((look - n)[open_], p[open_])
+        n[open_] = look
+    k = int(truth["ks"][-1])
+    found = mean_interval(pass_at_k(n, c, k, RULE))
+    tally.add(f"adaptive pass@{k}", found.low, found.high, truth["before"][-1])
+    found = mean_interval(trainability(n, c, GROUP, RULE))
+    tally.add("adaptive trainability", found.low, found.high, truth["trainable"][0])
 
 
 def truth_of(scenario):

@@ -30,7 +30,8 @@ class Scenario:
     def draw(self, rng):
         atom = rng.integers(0, self.before_A.size, self.prompts)
         n = rng.choice(self.n_choices, self.prompts)
-        return n, rng.binomial(n, self.before_A[atom]), rng.binomial(n, self.after_A[atom])
+        p, q = self.before_A[atom], self.after_A[atom]
+        return n, rng.binomial(n, p), rng.binomial(n, q), p
 
 
 def beta_atoms(a, b):

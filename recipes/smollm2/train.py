@@ -24,19 +24,20 @@ def main() -> None:
     parser.add_argument("--base", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--task", default="word-problems:split=train,steps=1,values=2-6")
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     recipe = GRPORecipe(
         steps=args.steps,
-        prompts_per_step=8,
+        prompts_per_step=6,
         group_size=8,
         learning_rate=1e-5,
-        max_new_tokens=48,
+        max_new_tokens=32,
         temperature=0.6,
         train_prompts=100,
         save_every=args.steps,
-        micro_batch=16,
+        micro_batch=24,
+        bf16=True,
         seed=args.seed,
     )
     for path in train_grpo(args.base, load_task(args.task), recipe, args.out, tell):

@@ -82,7 +82,7 @@ class Arm:
         return len(self.samples.prompt_keys)
 
     @cached_property
-    def outcome_R(self) -> npt.NDArray[np.int8]:
+    def outcome_R(self) -> npt.NDArray[np.int8]:  # noqa: N802
         """1 success, 0 none, -1 ungraded; by the verifier, or by ``success_at``."""
         if self.success_at is None:
             return self.samples.outcome_R
@@ -92,7 +92,7 @@ class Arm:
         return np.where(unknown_R, np.int8(UNGRADED), passed_R)
 
     @property
-    def cut_R(self) -> Bools:
+    def cut_R(self) -> Bools:  # noqa: N802
         """Whether a rollout ended at the token limit."""
         return self.samples.finish_R == CUT
 
@@ -107,7 +107,7 @@ class Arm:
         return count_labels(self.samples.prompt_R, self.samples.text_R, self.n_prompts)
 
     @cached_property
-    def rollouts_P(self) -> Ints:
+    def rollouts_P(self) -> Ints:  # noqa: N802
         """Number of rollouts of each prompt, graded or not."""
         return np.bincount(self.samples.prompt_R, minlength=self.n_prompts).astype(np.int64)
 

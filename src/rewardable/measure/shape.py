@@ -82,7 +82,7 @@ def shape_items(task: TaskStudy, arm: Arm) -> dict[tuple[str, int], PerPrompt]:
     return items
 
 
-def truncation_R(arm: Arm) -> Floats:
+def truncation_R(arm: Arm) -> Floats:  # noqa: N802
     """1 where the token limit ended a rollout, 0 where an end did, NaN where nobody knows."""
     finish_R = arm.samples.finish_R
     return np.where(finish_R <= 1, (finish_R == 1).astype(np.float64), np.nan)

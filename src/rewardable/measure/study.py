@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-import numpy as np
-
 from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.measure.arms import Arm, Pair, restrict, samples_from_counts
 from rewardable.measure.config import MeasureConfig, budgets, headline_budget
@@ -208,7 +206,7 @@ def _load_task(
         task=task,
         role=role,
         arms=aligned,
-        warnings=(*warnings, *_short(aligned, n, least)),
+        warnings=(*warnings, *_short(task, n, least)),
         ks=ks,
         headline_k=headline,
         n_trained=len(config.trained),
@@ -235,15 +233,13 @@ def _load_arm(
     )
 
 
-def _short(arms: Sequence[Arm], n: int, least: int) -> tuple[str, ...]:
+def _short(task: str, n: int, least: int) -> tuple[str, ...]:
     if least == n:
         return ()
-    short_P = np.any([arm.counts.n_P < n for arm in arms], axis=0)
-    first = arms[0].samples.prompt_keys[int(np.argmin(np.min([a.counts.n_P for a in arms], 0)))]
     return (
-        f"Task {arms[0].task}: {int(short_P.sum())} of {len(short_P)} prompts have fewer than {n} "
-        f"graded rollouts; budgets above {least} (prompt {first[:12]}) have no value, since an "
-        "average over fewer prompts would hide the gap.",
+        f"Task {task}: prompts have between {least} and {n} graded rollouts. A policy has no value "
+        "at a budget that one of its prompts does not reach: an average over fewer prompts would "
+        "hide the gap.",
     )
 
 

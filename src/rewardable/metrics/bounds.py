@@ -118,6 +118,20 @@ def betting_interval(values_MK: Floats, weights_M: Floats, alpha: float) -> tupl
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
+def betting_rejects(values_M: Floats, m: float, alpha: float) -> bool:
+    """Return whether the betting bound at 1 - alpha excludes m as the mean of values in [0, 1]."""
+    size = float(values_M.size)
+
+    def rich(values: Floats, at: float) -> bool:
+        value, weight, count = (part[None, :] for part in _compressed(values, np.ones_like(values)))
+        wealth = _log_wealth(np.array([at]), value, weight, count, size, alpha / 2)
+        return bool(wealth[0] > np.log(2 / alpha))
+
+    if values_M.mean() > m:
+        return rich(values_M, m)
+    return rich(1.0 - values_M, 1.0 - m)
+
+
 def _betting_low(values_MK: Floats, weights_M: Floats, tail: float) -> Floats:
     """Bisect for the largest rejected mean of every column, below its observed mean."""
     parts = [_compressed(column, weights_M) for column in values_MK.T]

@@ -118,7 +118,7 @@ def mean_interval(
     """
     values = finite_vector(values_P, "values_P")
     _check_options(level, seed, draws)
-    return _interval(values, level, clusters, resolve_bounds(values, bounds))
+    return interval_of(values, level, clusters, resolve_bounds(values, bounds))
 
 
 def paired_interval(
@@ -176,7 +176,7 @@ def paired_interval(
     if a.shape != b.shape:
         raise DataError(f"a_P has {a.size} prompts, b_P has {b.size}; pair them by prompt key.")
     _check_options(level, seed, draws)
-    return _interval(b - a, level, clusters, difference_bounds(a, b, bounds))
+    return interval_of(b - a, level, clusters, difference_bounds(a, b, bounds))
 
 
 def difference_bounds(a: Floats, b: Floats, bounds: Bounds) -> tuple[float, float] | None:
@@ -192,14 +192,24 @@ def _check_options(level: float, seed: int, draws: int) -> None:
     whole(draws, "draws", 1)
 
 
-def _interval(
-    values: Floats, level: float, clusters: ArrayLike | None, bounds: tuple[float, float] | None
+def interval_of(
+    values: Floats,
+    level: float,
+    clusters: ArrayLike | None,
+    bounds: tuple[float, float] | None,
+    probe: Floats | None = None,
 ) -> Interval:
+    """Return the interval of the mean of checked values, by the method that their spread allows.
+
+    ``probe``: further values that must show enough informative prompts too, so that a tail that
+    was not seen by chance does not pass for certainty.
+    """
     units = make_units(values[:, None], clusters)
+    sure = probe is None or bool(trusted(make_units(probe[:, None], clusters).residual_MK)[0])
     kind = "clusters" if clusters is not None else "prompts"
     alpha = 1 - level
     mean = float(units.mean_K[0])
-    if trusted(units.residual_MK)[0]:
+    if sure and trusted(units.residual_MK)[0]:
         low, high = skew_t(units.mean_K, units.residual_MK).ends(float(ndtri(1 - alpha / 2)))
         ends = clip_ends(float(low[0]), float(high[0]), bounds)
         method = f"skewness-corrected t over {len(units.weight_M)} {kind}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from rewardable.errors import DataError
-from rewardable.metrics.bounds import betting_interval
+from rewardable.metrics.bounds import betting_rejects
 from rewardable.metrics.checks import Floats, Ints, counts, level_alpha, refuse
 from rewardable.metrics.intervals import Interval, few_text
 from rewardable.metrics.ratios import find_edge
@@ -123,8 +123,8 @@ def polarisation_change(
     low, high = difference_ends(first, second, shared)
     return Interval(
         mean=second.mean - first.mean,
-        low=low,
-        high=high,
+        low=max(low, -1.0),
+        high=min(high, 1.0),
         level=level,
         method=f"difference of two intervals with correlation {shared:.2f} (Zou 2007)",
         warnings=tuple(dict.fromkeys((*first.warnings, *second.warnings))),
@@ -198,7 +198,7 @@ def _single(n: Ints, c: Ints, level: float, clusters: ArrayLike | None) -> Inter
     few = (few_text(float(informative(units[1].residual_MK)[0][0])),)
     return Interval(
         mean=1 - ratio,
-        low=ends[0],
+        low=max(ends[0], min(1 - ratio, 0.0)),
         high=min(ends[1], 1.0),
         level=level,
         method=LARGE if sure else SMALL,
@@ -234,9 +234,7 @@ def _any_size(moments: _Moments, alpha: float) -> Callable[[float], bool]:
     def excluded(t: float) -> bool:
         low, high = -max(t, 1e-9) / 2, 0.5
         scaled = np.clip((x - t * spread - low) / (high - low), 0.0, 1.0)
-        ends = betting_interval(scaled[:, None], np.ones(half), alpha)
-        zero = -low / (high - low)
-        return bool(ends[0][0] > zero or ends[1][0] < zero)
+        return betting_rejects(scaled, -low / (high - low), alpha)
 
     return excluded
 

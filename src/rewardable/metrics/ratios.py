@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from rewardable.errors import ConfigError, DataError
 from rewardable.metrics.checks import Floats, finite_vector, level_alpha
-from rewardable.metrics.intervals import Interval, mean_interval
+from rewardable.metrics.intervals import Interval, interval_of
 from rewardable.metrics.skewt import skew_t
 from rewardable.metrics.units import make_units, trusted
 
@@ -109,7 +109,7 @@ def scaled_difference(
     """Return the interval of the mean of over - t x under; t is a possible ratio if it holds 0."""
     corners = [x - t * y for x in bounds for y in bounds]
     reach = (min(corners), max(corners))
-    return mean_interval(over - t * under, level=level, clusters=clusters, bounds=reach)
+    return interval_of(over - t * under, level, clusters, reach, probe=over)
 
 
 def find_edge(excluded: Callable[[float], bool], far: float, near: float) -> float:

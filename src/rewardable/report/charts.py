@@ -34,7 +34,7 @@ def budget_curves(
     labels = [visible(name) for name in names]
     ks = sorted({int(point["k"]) for point in rows})
     colour = alt.Color("name:N").scale(domain=labels, range=list(colours))
-    colour = colour.legend(symbolOpacity=1, symbolType="circle")
+    colour = colour.legend(symbolOpacity=1, symbolType="circle", columns=4)
     x = alt.X("k:Q").scale(type="log", base=2, nice=False, domain=[ks[0], max(ks[-1], 2)])
     x = x.axis(values=_powers(ks), grid=False, title="k samples", format="d", domain=True)
     axis = alt.Axis(title=None, tickCount=5, domain=False, ticks=False,
@@ -106,8 +106,13 @@ def before_after(points: Points, *, before: str, after: str, size: int = 300) ->
     """Success rate of each prompt before and after, by call. Points: before, after, call."""
     rows = list(points)
     calls = [call for call in CALL_COLOURS if any(row["call"] == call for row in rows)]
-    axis: Any = {"tickCount": 5, "domain": False, "ticks": False, "format": ".1~f"}
-    scale = alt.Scale(domain=[0, 1], nice=False)
+    axis: Any = {
+        "values": [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1],
+        "domain": False,
+        "ticks": False,
+        "format": ".2~f",
+    }
+    scale = alt.Scale(type="sqrt", domain=[0, 1], nice=False)
     x = alt.X("before:Q").scale(scale).axis(title=f"{visible(before)}: success rate", **axis)
     y = alt.Y("after:Q").scale(scale).axis(title=f"{visible(after)}: success rate", **axis)
     colour = alt.Color("call:N").scale(domain=calls, range=[CALL_COLOURS[call] for call in calls])

@@ -169,7 +169,7 @@ def scatter(tables: Tables, task: str) -> Figure | None:
     caption = (
         f"Each mark is one of {len(rows)} prompts: share of right answers of {before} across, of "
         f"{after} upwards. On the dashed line nothing changed; marks on the floor have no success "
-        "left in the sample."
+        "left in the sample. Square-root scale, so that rare successes can be told apart."
     )
     return Figure(svg=charts.to_svg(chart, caption), heading="Each prompt, before and after",
                   caption=caption)  # fmt: skip

@@ -47,6 +47,7 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
         caveats=found.table("verdict").notes[len(comparisons) :],
         tasks=tasks,
         notes={name: table.notes for name, table in tables.items()},
+        explained=_explained(tables),
         provenance=found.table("overview").provenance,
         settings=_settings(found.table("overview").provenance.get("measure", {})),
         titles={name: table.title for name, table in tables.items()},
@@ -87,6 +88,13 @@ def _settings(measure: Mapping[str, Any]) -> list[tuple[str, str]]:
         if value not in ("", None) and text and (name, value) != ("headline_k", 0):
             shown.append((name.replace("_", " "), text))
     return shown
+
+
+def _explained(tables: Mapping[str, Table]) -> list[str]:
+    """Return the tables whose notes say how they were made, or why they are empty."""
+    names = ("curves", "coverage", "transitions", "trainability", "shape", "truncation")
+    say_why = {"coverage", "shape"}
+    return [name for name in names if name in tables and (tables[name].rows or name in say_why)]
 
 
 def _methods(tables: Mapping[str, Table]) -> list[str]:

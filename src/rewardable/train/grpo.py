@@ -108,7 +108,7 @@ def _arguments(recipe: GRPORecipe, out: Path) -> GRPOConfig:
         report_to=[],
         disable_tqdm=True,
         gradient_checkpointing=accelerated,
-        bf16=accelerated,
+        bf16=accelerated or recipe.bf16,
         use_cpu=not accelerated,
         dataloader_pin_memory=accelerated,
     )

@@ -16,6 +16,7 @@ class GRPORecipe:
     kl_coefficient: weight of the reference KL; 0 builds no reference model.
     save_every: a checkpoint every so many steps (the last step is always saved).
     micro_batch: completions a forward-backward pass takes at once; 0 means all.
+    bf16: mixed precision with float32 master weights, also on processors that have it.
     """
 
     steps: int = 100
@@ -28,6 +29,7 @@ class GRPORecipe:
     train_prompts: int = 2048
     save_every: int = 50
     micro_batch: int = 0
+    bf16: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
