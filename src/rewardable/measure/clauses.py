@@ -13,7 +13,7 @@ from rewardable.measure.estimates import SIMULTANEOUS
 from rewardable.measure.rows import FALL, NONE, certified
 from rewardable.measure.study import FUTURE, TaskStudy
 from rewardable.measure.trainability import TRAINABILITY
-from rewardable.measure.words import PERCENT, PROMPTS, SHARE, Unit, amount, change, listing
+from rewardable.measure.words import PERCENT, PROMPTS, SHARE, Unit, amount, brief, change, listing
 from rewardable.results import Estimate, Label, Row, Table
 
 BUDGETS = ("curves", "differences")
@@ -40,6 +40,12 @@ class Source:
     tables: Mapping[str, Table]
     task: TaskStudy
     config: MeasureConfig
+
+    @property
+    def title(self) -> str:
+        """Name the task in a sentence: without its options where that is enough."""
+        tasks = (self.config.main_task or self.task.task, *self.config.future_tasks)
+        return brief(self.task.task, tasks)
 
     def rows(self, table: str, **labels: Label) -> tuple[Row, ...]:
         """Return rows of a table of this task."""

@@ -15,7 +15,7 @@ class MeasureConfig:
     base, trained: policy keys; ``trained`` in the order of training. No trained policy: the base
     is described alone.
     main_task, future_tasks: names of the tasks as their prompts carry them. Empty main task: the
-    run's only task.
+    run's only task. future_note: what sentences add to a future task's name.
     spec_keys: the first is the headline; several compare every policy at every one of them. Empty:
     the only one under which the run has rollouts.
     policy_specs: pairs (policy key, spec key) for policies that were sampled under a spec of their
@@ -36,6 +36,7 @@ class MeasureConfig:
     trained: tuple[str, ...] = ()
     main_task: str = ""
     future_tasks: tuple[str, ...] = ()
+    future_note: str = "not trained yet"
     spec_keys: tuple[str, ...] = ()
     policy_specs: tuple[tuple[str, str], ...] = ()
     compare_templates: bool = False

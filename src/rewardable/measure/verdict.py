@@ -96,7 +96,7 @@ def _size(source: Source, subject: Pair | Arm) -> str:
 
 
 def _with_plain(source: Source, arm: Arm, claims: list[Claim]) -> list[Claim]:
-    text = f"{arm.task}: {arm.policy} at {arm.spec} alone ({_size(source, arm)})."
+    text = f"{source.title}: {arm.policy} at {arm.spec} alone ({_size(source, arm)})."
     return [Claim(topic="plain", name="", text=text, estimate=claims[0].estimate), *claims]
 
 
@@ -111,7 +111,7 @@ def _plain(pair: Pair, changes: Sequence[Claim], source: Source) -> Claim:
         words = f"too little data to say how {after} differs from {before}"
     else:
         words = _what_happened(before, after, first.tone, named)
-    text = f"{pair.before.task}: {words} ({_size(source, pair)})."
+    text = f"{source.title}: {words} ({_size(source, pair)})."
     tone = NONE if blind else FALL if named[FALL] else first.tone
     return Claim(topic="plain", name="", text=text, estimate=first.estimate, tone=tone)
 
@@ -144,5 +144,5 @@ def _future(pair: Pair, forecast: Sequence[Claim], source: Source) -> Claim:
         FALL: f"{after} gives later training less to learn from than {before}",
         NONE: f"no change is shown in what later training could learn from, {before} or {after}",
     }[claim.tone]
-    text = f"{pair.before.task} (not trained yet): {words} ({_size(source, pair)})."
+    text = f"{source.title} ({source.config.future_note}): {words} ({_size(source, pair)})."
     return Claim(topic="plain", name="", text=text, estimate=claim.estimate, tone=claim.tone)

@@ -88,3 +88,13 @@ def listing(names: Sequence[str], word: str = "and") -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def brief(task: str, tasks: Sequence[str]) -> str:
+    """Return a task's name without its options where that names it alone.
+
+    >>> brief("countdown:numbers=4", ["countdown:numbers=4", "gsm8k"])
+    'countdown'
+    """
+    name = task.partition(":")[0]
+    return name if sum(other.partition(":")[0] == name for other in tasks) == 1 else task

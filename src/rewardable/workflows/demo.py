@@ -28,6 +28,7 @@ class DemoConfig:
     n: int = 128
     seed: int = 0
     learning_rate: float = 2e-4
+    train_prompts: int = 1024
 
     def __post_init__(self) -> None:
         """Refuse a run without a middle with a ConfigError."""
@@ -43,6 +44,7 @@ def demo(path: Path, config: DemoConfig, on_event: OnEvent = ignore) -> AuditRes
         save_every=(config.steps + 1) // 2,
         learning_rate=config.learning_rate,
         max_new_tokens=48,
+        train_prompts=config.train_prompts,
         seed=config.seed,
     )
     checkpoints = train_grpo(base, load_task(TRAIN_TASK), recipe, path / "train", _teller(on_event))

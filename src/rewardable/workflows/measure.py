@@ -89,6 +89,7 @@ def _imported_config(run: Run, success_at: float | None, base: str, task: str) -
         trained=tuple(key for name, key in policies.items() if name != first),
         main_task=main,
         future_tasks=tuple(name for name in tasks if name != main),
+        future_note="another task",
         compare_templates=True,
         success_at=success_at,
     )
