@@ -13,7 +13,7 @@ from rewardable.workflows.config import RunConfig
 from rewardable.workflows.events import Event, OnEvent, ignore
 from rewardable.workflows.sources import resolve_source
 
-INSTANCES = "numbers=4,values=1-10,targets=10-50,min_solutions=4"
+INSTANCES = "numbers=4,values=1-10,targets=10-50,min_solutions=4,max_solutions=12"
 TASK = f"countdown-steps:{INSTANCES},split=test"
 TRAIN_TASK = f"countdown-steps:{INSTANCES},split=train"
 FUTURE_TASK = f"countdown-steps-start:{INSTANCES},split=test"

@@ -45,17 +45,16 @@ def config(family: str, vocab: int):
     return {"llama": LlamaConfig, "qwen2": Qwen2Config}[family](**sizes, **ids)
 
 
-def write_model(
-    folder: Path, family: str = "llama", *, seed: int = 0, scale: float = 6.0, **special
-):
+def write_model(folder: Path, family: str = "llama", *, seed: int = 0, **special: str) -> Path:
     """Save a random model whose next-token distribution is neither flat nor certain."""
     tokenizer = character_tokenizer(**special)
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config(family, len(tokenizer)))
+    output = model.get_output_embeddings().weight
     with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if weight.dim() == 2 and "lm_head" not in name:
-                weight.mul_(scale)
+        for weight in model.parameters():
+            if weight.dim() == 2:
+                weight.mul_(15.0 if weight is output else 6.0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
