@@ -124,8 +124,8 @@ def _distinct(n, c, truth, rng, tally):
 
 
 def _calls(n, c, d, scenario, tally):
-    found = transitions(n, c, n, d)
     if scenario.name == "unchanged":
+        found = transitions(n, c, n, d)
         changed = sum(found.count(name) for name in ("lost", "reduced", "gained", "raised"))
         tally.count("no false change among all prompts", changed == 0)
         tally.count("no false loss among all prompts", found.count("lost") == 0)

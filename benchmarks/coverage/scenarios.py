@@ -56,7 +56,7 @@ def scenarios():
         "easy": beta_atoms(8, 1),
     }
     found = []
-    for prompts in (30, 100, 500):
+    for prompts in (30, 500):
         for name, before in shapes.items():
             found.append((name, before, trained(before), prompts, (64,)))
         before = beta_atoms(0.5, 1.5)

@@ -1,4 +1,4 @@
-"""What did an RLVR run do to the successes that a policy can still reach?
+"""Tell what an RLVR run did to the successes that a policy can still reach.
 
 ``measure``, ``locate``, ``guard``, ``restore``: the parts are sub-packages and are imported by
 name; this root holds the shared words alone and loads neither torch nor pyarrow.

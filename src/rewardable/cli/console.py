@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -21,6 +22,8 @@ from rich.progress import (
 from rich.table import Table as RichTable
 
 from rewardable.workflows.events import Event, OnEvent
+
+LINE_EVERY_S = 30.0
 
 out = Console(soft_wrap=True, highlight=False)
 
@@ -46,7 +49,11 @@ def print_rows(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
 
 @contextmanager
 def progress() -> Generator[OnEvent]:
-    """Show the events of a workflow as one bar a stage, on standard error."""
+    """Show a workflow's events on standard error: bars on a terminal, else a line now and then."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield _Lines()
+        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
@@ -55,8 +62,24 @@ def progress() -> Generator[OnEvent]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[detail]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), refresh_per_second=4) as bars:
+    with Progress(*columns, console=screen, refresh_per_second=4) as bars:
         yield _Teller(bars)
+
+
+class _Lines:
+    """Writes a line when a stage ends, and every half minute while it runs."""
+
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        now = time.monotonic()
+        if event.done < event.total and now - self._told < LINE_EVERY_S:
+            return
+        self._told = now
+        detail = f" {event.detail}" if event.detail else ""
+        sys.stderr.write(f"{event.stage}: {event.done:,}/{event.total:,}{detail}\n")
+        sys.stderr.flush()
 
 
 class _Teller:

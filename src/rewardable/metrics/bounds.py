@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 
 from rewardable.metrics.checks import Floats, Ints, counts, level_alpha, whole
 
-_STAKES = 4
+_SHARES = np.array([1.0, 2 / 3, 1 / 3, 0.0])
 _HALVINGS = 28
 
 
@@ -151,6 +151,9 @@ def _betting_low(values_MK: Floats, weights_M: Floats, tail: float) -> Floats:
 
 
 def _compressed(column: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    if weights.min() == weights.max():
+        value, count = np.unique(column, return_counts=True)
+        return value, np.full_like(value, weights[0]), count.astype(np.float64)
     pairs, count = np.unique(np.stack([column, weights]), axis=1, return_counts=True)
     return pairs[0], pairs[1], count.astype(np.float64)
 
@@ -161,8 +164,7 @@ def _log_wealth(
     # The smallest stake is the best one for the largest possible variance, m (1 - m).
     m = np.maximum(m_K, 1e-300)
     least = np.minimum(0.5, np.sqrt(2 * np.log(1 / tail) * m / (size * (1 - np.minimum(m, 0.999)))))
-    share = np.linspace(0.0, 1.0, _STAKES)
-    stake_KJ = least[:, None] ** (1 - share)
+    stake_KJ = least[:, None] ** _SHARES
     gain_KU = weight_KU * (value_KU / m[:, None] - 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_KJU = np.log1p(np.maximum(stake_KJ[:, :, None] * gain_KU[:, None, :], -1.0))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
@@ -15,6 +14,8 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen2Config,
 )
+
+import torch
 
 ALPHABET = "0123456789+-*/=,: abcdefghijklmnopqrstuvwxyz"
 SPECIAL = ("<pad>", "<eos>", "<bos>", "<end>")

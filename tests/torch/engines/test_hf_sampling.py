@@ -7,14 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import chisquare
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+import torch
 from rewardable.engines import EngineOptions, open_engine
 from rewardable.engines.hf.decoder import PlainDecoder
 from rewardable.engines.hf.shared import SharedDecoder
-from rewardable.protocols import SampleRequest, Sampler, Scorer, ScoreRequest
+from rewardable.protocols import Sampler, SampleRequest, Scorer, ScoreRequest
 from rewardable.records import FinishReason, SamplingSpec, user_prompt
 
 FAMILIES = ("llama", "gpt2", "qwen2")

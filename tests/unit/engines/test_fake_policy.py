@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from rewardable.engines import EngineOptions, FakePolicy, open_engine
 from rewardable.errors import ConfigError, DataError
-from rewardable.protocols import SampleRequest, Sampler, Scorer, ScoreRequest
+from rewardable.protocols import Sampler, SampleRequest, Scorer, ScoreRequest
 from rewardable.records import FinishReason, SamplingSpec, user_prompt
 
 PROMPT = user_prompt("t", "1", "two and two")

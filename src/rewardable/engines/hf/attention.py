@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import torch
-from torch import Tensor
 from torch.nn import functional
 from transformers import AttentionInterface
+
+import torch
+from torch import Tensor
 
 IMPLEMENTATION = "rewardable_rows"
 UNSUPPORTED = ("sliding_window", "softcap", "s_aux", "position_bias")

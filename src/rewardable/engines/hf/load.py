@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+import torch
 from rewardable.engines.hf.adapters import with_adapter
 from rewardable.engines.hf.checkpoints import Checkpoint, locate
 from rewardable.engines.hf.memory import SMALL_PARAMETERS

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
-
 from rewardable.engines.hf.attention import (
     IMPLEMENTATION,
     DecodePass,
@@ -20,6 +18,7 @@ from rewardable.engines.hf.attention import (
 )
 from rewardable.engines.hf.decoder import Moves, PromptState
 from rewardable.engines.hf.score import Item, full_logits
+from torch import Tensor
 
 WIDTH_STEP = 16
 WIDTH_SPARE = 64
