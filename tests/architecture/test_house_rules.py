@@ -21,8 +21,16 @@ def functions(path: Path) -> Iterator[Function]:
 
 
 def length(node: Function) -> int:
+    """Lines of a function without its docstring (a metric's has eight fixed headings)."""
     assert node.end_lineno is not None
-    return node.end_lineno - node.lineno + 1
+    return node.end_lineno - node.lineno + 1 - docstring_lines(node)
+
+
+def docstring_lines(node: Function) -> int:
+    first = node.body[0]
+    if ast.get_docstring(node) is None or first.end_lineno is None:
+        return 0
+    return first.end_lineno - first.lineno + 1
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rewardable.report import grids, sections
+from rewardable.report.brief import shortened
 from rewardable.report.pick import Tables
 from rewardable.report.text import tables_block, visible
 from rewardable.report.theme import dark_css
@@ -35,7 +36,7 @@ def render_report(tables: Mapping[str, Table], path: str | Path, *, title: str) 
 
 def report_html(tables: Mapping[str, Table], *, title: str) -> str:
     """Return the report as text."""
-    found = Tables(tables)
+    found = Tables(shortened(tables))
     tasks = [sections.task_view(found, task) for task in found.tasks]
     comparisons = sections.verdict(found)
     return _environment().get_template(TEMPLATE).render(

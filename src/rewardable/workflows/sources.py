@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-EMBEDDED = {"pocket": "assets/pocket", "pocket-gpt2": "assets/pocket-gpt2"}
-"""Name -> folder inside the package: Hugging Face checkpoints trained by ``recipes/pocket``."""
+EMBEDDED = {"pocket": "assets/pocket"}
+"""Name -> folder inside the package: a Hugging Face checkpoint trained by ``recipes/pocket``."""
 
 
 def resolve_source(source: str) -> str:
