@@ -8,6 +8,7 @@ import typer
 
 from rewardable.cli import options as o
 from rewardable.cli.console import say
+from rewardable.cli.verdict import print_verdict
 
 
 def measure(
@@ -30,6 +31,5 @@ def measure(
 
     run = open_existing(run_folder)
     tables = run_measure(run, success_at=success_at, base=base, task=task)
-    for sentence in tables["verdict"].notes:
-        say(f"* {sentence}")
+    print_verdict(tables["verdict"])
     say(f"tables: {run.path / 'tables'}; report: {write_report(run, tables)}")

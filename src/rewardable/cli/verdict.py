@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from rewardable.cli.console import say
+from rewardable.results import Table
 from rewardable.workflows.audit import AuditResult
 from rewardable.workflows.grade import GradeSummary
 from rewardable.workflows.sample import SampleReport
+
+SHOWN = frozenset(
+    {
+        "pass",
+        "support",
+        "coverage",
+        "best",
+        "transitions",
+        "trainability",
+        "temperature",
+        "ungraded",
+    }
+)
+"""Topics that the terminal shows; the report shows all."""
 
 
 def print_audit(result: AuditResult) -> None:
     """Print what was done, the verdict, and where the report lies."""
     print_sampled(result.sampled)
     print_graded(result.graded)
-    say("")
-    for sentence in result.verdict:
-        say(f"* {sentence}")
-    say("")
+    print_verdict(result.tables["verdict"])
     say(f"report: {result.report}")
+
+
+def print_verdict(verdict: Table) -> None:
+    """Print the findings: every comparison in a sentence, the last one of a task in full."""
+    compared = 0
+    say("")
+    for row in verdict.rows:
+        plain, text = row.labels["topic"] == "plain", str(row.labels["text"])
+        compared += plain
+        if plain:
+            say(text)
+        elif row.labels["headline"] and row.labels["topic"] in SHOWN:
+            say(f"  - {text}")
+    for caveat in verdict.notes[compared:]:
+        say(caveat)
+    say("")
 
 
 def print_sampled(report: SampleReport) -> None:

@@ -74,7 +74,9 @@ def _claims(source: Source, subject: Pair | Arm) -> list[Claim]:
     changes = [*clauses.rate(source, subject), *clauses.reach(source, subject)]
     forecast = clauses.trainability(source, subject)
     future = clauses.is_future(source)
-    plain = _future(subject, forecast, source) if future else _plain(subject, changes, source)
+    plain = _plain(subject, changes, source)
+    if future:
+        plain = _future(subject, forecast[0], changes, source)
     order = [forecast, changes] if future else [changes]
     return [
         plain,
@@ -135,14 +137,16 @@ def _what_happened(before: str, after: str, rate: str, named: Mapping[str, list[
     return words + (f"; no change of {same.replace(' and ', ' or ')} is shown" if same else "")
 
 
-def _future(pair: Pair, forecast: Sequence[Claim], source: Source) -> Claim:
-    """Say in one sentence what later training could learn from."""
-    claim = forecast[0]
+def _future(pair: Pair, forecast: Claim, changes: Sequence[Claim], source: Source) -> Claim:
+    """Say in one sentence what later training could learn from, and what else fell."""
     before, after = pair.before.policy, pair.after.policy
     words = {
         RISE: f"{after} gives later training more to learn from than {before}",
         FALL: f"{after} gives later training less to learn from than {before}",
         NONE: f"no change is shown in what later training could learn from, {before} or {after}",
-    }[claim.tone]
+    }[forecast.tone]
+    fell = [claim.name.split(" (")[0] for claim in changes if claim.tone == FALL]
+    words += f"; {listing(fell)} fell" if fell else ""
     text = f"{source.title} ({source.config.future_note}): {words} ({_size(source, pair)})."
-    return Claim(topic="plain", name="", text=text, estimate=claim.estimate, tone=claim.tone)
+    tone = FALL if fell else forecast.tone
+    return Claim(topic="plain", name="", text=text, estimate=forecast.estimate, tone=tone)
