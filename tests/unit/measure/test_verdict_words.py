@@ -48,7 +48,8 @@ def test_rise_and_fall(fake: ModuleType) -> None:
     assert plain[0].labels["tone"] == "fall"
     assert plain[1].labels["text"] == (
         "countdown-division (not trained yet): step 200 gives later training less to learn from "
-        "than base (96 prompts, 128 samples each)."
+        "than base; pass@1, support@64 and coverage@64 of solutions fell "
+        "(96 prompts, 128 samples each)."
     )
     number = r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\]"
     assert re.match(rf"pass@1 rose from {number} to {number} \(difference", said(verdict, "pass"))
