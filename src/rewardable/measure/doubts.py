@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rewardable.measure.arms import Pair
 from rewardable.measure.clauses import Claim, Source, compare
+from rewardable.measure.coverage import ALL, COVERAGE
 from rewardable.measure.curves import PASS, SUPPORT
 from rewardable.measure.estimates import SIMULTANEOUS
 from rewardable.measure.rows import FALL, NONE, RISE, certified
 from rewardable.measure.shape import DISTINCT, FIRST_ENTROPY, MEAN_ENTROPY, QUICK, TRUNCATED
 from rewardable.measure.truncation import AS_WRONG, JUDGED, LEFT_OUT
-from rewardable.measure.words import COUNT, NATS, PROMPTS, Unit, amount
+from rewardable.measure.words import COUNT, NATS, PROMPTS, SHARE, Unit, amount
 from rewardable.results import Estimate, Label
 
 WORDS = {RISE: "a rise", FALL: "a fall", NONE: "no change"}
@@ -34,28 +35,41 @@ def shape(source: Source, pair: Pair) -> list[Claim]:
 
 
 def temperatures(source: Source, pair: Pair) -> list[Claim]:
-    """State whether sampling the trained policy differently gives the base's support back."""
+    """State whether sampling the trained policy differently gives the base's reach back.
+
+    Told by coverage of the known solutions, where none are known by support.
+    """
     k = source.task.headline_k
-    labels: dict[str, Label] = {"metric": SUPPORT, "k": k, "band": SIMULTANEOUS}
-    others = [
-        (other, source.of("differences", other, **labels))
+    at_k: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
+    covered: dict[str, Label] = {**at_k, "metric": COVERAGE, "kind": "solution", "scope": ALL}
+    return _across(source, pair, "coverage", f"coverage@{k} of solutions", covered) or _across(
+        source, pair, "differences", f"support@{k}", {**at_k, "metric": SUPPORT}
+    )
+
+
+def _across(
+    source: Source, pair: Pair, table: str, name: str, labels: dict[str, Label]
+) -> list[Claim]:
+    found = [
+        (other, source.of(table, other, **labels))
         for other in source.task.cross_pairs
         if other.before == pair.before and other.after.policy_key == pair.after.policy_key
     ]
+    unit = PROMPTS if table == "differences" else SHARE
     parts = [
-        f"at {other.after.spec} {WORDS[certified(found)]} "
-        f"({amount(found, PROMPTS, signed=True)} prompts)"
-        for other, found in others
-        if found is not None
+        f"at {other.after.spec} {WORDS[certified(estimate)]} "
+        f"({amount(estimate, unit, signed=True)})"
+        for other, estimate in found
+        if estimate is not None
     ]
     if not parts:
         return []
     text = (
-        f"Against {pair.before.policy} at {pair.before.spec}, support@{k} of {pair.after.policy} "
+        f"Against {pair.before.policy} at {pair.before.spec}, {name} of {pair.after.policy} "
         f"shows {'; '.join(parts)}."
     )
-    estimate = next(found for _, found in others if found is not None)
-    return [Claim(topic="temperature", name=f"support@{k}", text=text, estimate=estimate)]
+    first = next(estimate for _, estimate in found if estimate is not None)
+    return [Claim(topic="temperature", name=name, text=text, estimate=first)]
 
 
 def truncation(source: Source, pair: Pair) -> list[Claim]:

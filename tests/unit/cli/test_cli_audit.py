@@ -66,11 +66,19 @@ def test_the_parts_give_the_same_verdict_as_the_whole(
 ) -> None:
     whole, parts = str(tmp_path / "whole"), str(tmp_path / "parts")
     assert run(monkeypatch, "audit", *policies, *SMALL, "--out", whole) == 0
-    wanted = [line for line in capsys.readouterr().out.split("\n") if line.startswith(("countdown", "  - "))]
+    wanted = [
+        line
+        for line in capsys.readouterr().out.split("\n")
+        if line.startswith(("countdown", "  - "))
+    ]
     assert run(monkeypatch, "sample", *policies, *SMALL, "--out", parts) == 0
     assert run(monkeypatch, "grade", parts) == 0
     assert run(monkeypatch, "measure", parts) == 0
-    got = [line for line in capsys.readouterr().out.split("\n") if line.startswith(("countdown", "  - "))]
+    got = [
+        line
+        for line in capsys.readouterr().out.split("\n")
+        if line.startswith(("countdown", "  - "))
+    ]
     assert got == wanted
     assert run(monkeypatch, "report", parts, "--title", "A title") == 0
     assert "A title" in (tmp_path / "parts" / "report.html").read_text()

@@ -135,7 +135,9 @@ def test_specs_must_be_named_when_there_are_several(fake: ModuleType) -> None:
     assert specs == {"T=1", "T=0.6", "T=1 against T=0.6", "T=0.6 against T=1"}
     assert {row.labels["spec"] for row in tables["transitions"].rows} == {"T=1", "T=0.6"}
     text = tables["verdict"].select(topic="temperature")[0].labels["text"]
-    assert text.startswith("Against base at T=1, support@16 of step 200 shows at T=0.6 ")
+    assert text.startswith(
+        "Against base at T=1, coverage@16 of solutions of step 200 shows at T=0.6 "
+    )
     own = tuple(zip(config.policies, keys, strict=True))
     mixed = MeasureConfig(base=config.base, trained=config.trained, policy_specs=own, draws=200)
     tables = measure_run(run, mixed)
