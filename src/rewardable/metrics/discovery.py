@@ -18,18 +18,18 @@ def discrete_fdr(
 
     The step-up procedure for discrete tests [DBH-SU] of Doehler, Durand and Roquain (2018,
     Electronic Journal of Statistics 12), proved for independent tests: the usual m t is replaced
-    by sum_i F_i(t) / (1 - F_i(t_max)), where F_i is the null distribution of the i-th p-value. A
-    prompt whose counts cannot reach significance adds 0 (Tarone 1990), so dead and always solved
-    prompts cost nothing.
+    by sum_i F_i(t) / (1 - F_i(t_max)), where F_i is the null distribution of the i-th p-value. The
+    largest threshold t_max is kept at alpha or below. Prompts whose totals cannot reach alpha
+    (Tarone 1990) are left out, so dead and always solved prompts cost nothing.
     """
     weight = np.bincount(own_P, minlength=len(laws)).astype(np.float64)
+    weight[[law.support_S[0] > alpha for law in laws]] = 0.0
     top, reach_top = _largest_threshold(laws, weight, alpha)
     order = np.argsort(p_P, kind="stable")
     sorted_p = p_P[order]
     share = weight / np.maximum(1 - reach_top, 1e-12)
     expected = _expected(laws, share, sorted_p)
-    over = sorted_p > top
-    expected[over] = np.maximum(expected[over], alpha * p_P.size * (1 + 1e-9))
+    over = sorted_p > top * (1 + 1e-9)
     ratio = expected / np.arange(1, p_P.size + 1)
     ratio[over] = np.maximum(ratio[over], np.nextafter(alpha, 1.0))
     adjusted = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
@@ -40,7 +40,7 @@ def discrete_fdr(
 
 def _largest_threshold(laws: list[NullLaw], weight: Floats, alpha: float) -> tuple[float, Floats]:
     """Return the largest attainable t with sum F/(1-F) <= alpha m, and every F_i there."""
-    attainable = np.unique(np.concatenate([law.support_S for law in laws]))
+    attainable = _attainable(laws, alpha)
     limit = alpha * weight.sum()
     left, right = -1, attainable.size
     while right - left > 1:
@@ -51,6 +51,12 @@ def _largest_threshold(laws: list[NullLaw], weight: Floats, alpha: float) -> tup
     if left < 0:
         return 0.0, np.zeros(len(laws))
     return float(attainable[left]), _reach(laws, float(attainable[left]))
+
+
+def _attainable(laws: list[NullLaw], most: float) -> Floats:
+    limit = most * (1 + 1e-9)
+    parts = [law.support_S[: np.searchsorted(law.support_S, limit)] for law in laws]
+    return np.unique(np.concatenate(parts))
 
 
 def _reach(laws: list[NullLaw], t: float) -> Floats:
@@ -69,8 +75,7 @@ def _next_threshold(
     laws: list[NullLaw], share: Floats, sorted_p: Floats, top: float, alpha: float
 ) -> float:
     """Return the largest attainable t <= top that one more prompt could be called with."""
-    attainable = np.unique(np.concatenate([law.support_S for law in laws]))
-    attainable = attainable[attainable <= top]
+    attainable = _attainable(laws, top)
     rank = np.searchsorted(sorted_p, attainable, side="right") + 1
     good = attainable[_expected(laws, share, attainable) <= alpha * rank]
     return float(good.max()) if good.size else 0.0

@@ -12,6 +12,8 @@ from rewardable.metrics.intervals import Interval
 from rewardable.metrics.labels import LabelCounts, count_labels
 from rewardable.metrics.ratios import influence_interval
 
+_MOST_PAIRED = 1500
+
 
 def answer_entropy(answers: LabelCounts, n_prompts: int) -> Floats:
     """Estimate the entropy of the answers in nats, per prompt.
@@ -340,12 +342,30 @@ def template_reuse(
     value = float(own_P.mean())
     return influence_interval(
         value,
-        2 * (own_P - value),
+        2 * _second_order(share_L, at, seen.prompt_L, size) * (own_P - value),
         level=level,
         clusters=None,
         span=(0.0, 1.0),
         informative_P=own_P,
     )
+
+
+def _second_order(share_L: Floats, at: Ints, prompt_L: Ints, size: int) -> float:
+    """Return by how much the variance of pairs widens the first-order standard error.
+
+    A U-statistic over few prompts, or one whose first-order term nearly vanishes, also varies with
+    the pairs themselves: 2 zeta_2 / (P (P-1)) beside 4 zeta_1 / P (Hoeffding 1948).
+    """
+    if size > _MOST_PAIRED:
+        return 1.0
+    row = np.unique(prompt_L, return_inverse=True)[1].reshape(-1)
+    shares = np.zeros((size, int(at.max()) + 1))
+    shares[row, at] = share_L
+    match = shares @ shares.T
+    own = (match.sum(1) - match.diagonal()) / (size - 1)
+    pairs = match[np.triu_indices(size, 1)]
+    first, second = 4 * float(own.var()) / size, 2 * float(pairs.var()) / (size * (size - 1))
+    return float(np.sqrt(1 + second / first)) if first > 0 else 1.0
 
 
 def _label_codes(template_R: ArrayLike, prompt_R: ArrayLike) -> Ints:

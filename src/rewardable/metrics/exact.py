@@ -8,6 +8,7 @@ whatever the common probability: Fisher's exact test. Its p-values are discrete;
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class NullLaw:
         return np.concatenate([[0.0], self.mass_S])[at]
 
 
+@lru_cache(maxsize=4096)
 def null_law(n_before: int, n_after: int, total: int) -> NullLaw:
     """Build the law of the two-sided p-value: twice the smaller tail, at most 1."""
     first, last = max(0, total - n_after), min(n_before, total)

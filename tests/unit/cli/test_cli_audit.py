@@ -39,6 +39,11 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(stop.value.code or 0)
 
 
+def findings(printed: str) -> list[str]:
+    """Return the lines of the verdict."""
+    return [line for line in printed.split("\n") if line.startswith(("countdown", "  - "))]
+
+
 def test_audit_goes_from_policies_to_a_report_and_resumes(
     policies: tuple[str, str],
     tmp_path: Path,
@@ -79,6 +84,7 @@ def test_the_parts_give_the_same_verdict_as_the_whole(
         for line in capsys.readouterr().out.split("\n")
         if line.startswith(("countdown", "  - "))
     ]
+    assert wanted
     assert got == wanted
     assert run(monkeypatch, "report", parts, "--title", "A title") == 0
     assert "A title" in (tmp_path / "parts" / "report.html").read_text()

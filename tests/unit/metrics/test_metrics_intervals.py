@@ -212,7 +212,7 @@ def test_support_dynamics_knows_what_no_change_looks_like():
     low, high = found.unchanged_retention
     assert low == high
     assert low == pytest.approx(1 - 0.97**16, abs=0.08)
-    assert found.retention.low < low < found.retention.high
+    assert found.retention.low < 1 - 0.97**16 < found.retention.high
     assert found.preserved + found.shrunk == pytest.approx(pass_at_k(64, before, 16).mean())
     top = support_dynamics(np.full(400, 64), before, np.full(400, 64), after)
     assert top.unchanged_retention[0] < top.unchanged_retention[1]
@@ -232,7 +232,9 @@ def test_polarisation_ends_and_refusals():
     assert "undefined" in nothing.warnings[0]
     few = polarisation([8] * 10, [0, 4, 8, 4, 0, 8, 1, 7, 2, 4])
     assert few.low < few.mean < few.high
-    change = polarisation_change([16] * 60, [8] * 60, [16] * 60, [0, 16] * 30)
+    middle = np.random.default_rng(2).binomial(16, 0.5, 60)
+    sharp = np.where(np.arange(60) % 2, 16, 0) + np.where(np.arange(60) % 4 < 2, 1, -1)
+    change = polarisation_change([16] * 60, middle, [16] * 60, np.clip(sharp, 0, 16))
     assert change.low > 0.5
 
 
