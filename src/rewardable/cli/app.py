@@ -10,6 +10,7 @@ from rewardable import __version__
 from rewardable.cli import (
     audit,
     demo,
+    explain,
     grade,
     import_dump,
     measure,
@@ -31,6 +32,7 @@ VERBS = {
     "report": report.report,
     "import": import_dump.import_dump,
     "tasks": tasks.tasks,
+    "explain": explain.explain,
 }
 
 app = typer.Typer(

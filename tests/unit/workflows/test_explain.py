@@ -1,0 +1,27 @@
+"""The metric reference is the docstrings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rewardable.errors import ConfigError
+from rewardable.workflows.explain import HEADINGS, explain, metric_names, reference
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_every_metric_has_the_headings(name: str) -> None:
+    text = explain(name)
+    assert [heading for heading in HEADINGS if f"\n{heading}\n---" not in text] == []
+
+
+def test_unknown_metric_gets_a_suggestion() -> None:
+    with pytest.raises(ConfigError, match="pass_at_k"):
+        explain("pass_at")
+
+
+def test_the_page_in_docs_is_current() -> None:
+    assert DOCS.read_text(encoding="utf-8") == reference()
