@@ -22,19 +22,21 @@ def discrete_fdr(
     largest threshold t_max is kept at alpha or below. Prompts whose totals cannot reach alpha
     (Tarone 1990) are left out, so dead and always solved prompts cost nothing.
     """
-    weight = np.bincount(own_P, minlength=len(laws)).astype(np.float64)
-    weight[[law.support_S[0] > alpha for law in laws]] = 0.0
+    able = np.array([law.support_S[0] <= alpha * (1 + 1e-9) for law in laws])[own_P]
+    q_P = np.ones_like(p_P)
+    if not able.any():
+        return q_P, 0.0
+    weight = np.bincount(own_P[able], minlength=len(laws)).astype(np.float64)
     top, reach_top = _largest_threshold(laws, weight, alpha)
-    order = np.argsort(p_P, kind="stable")
-    sorted_p = p_P[order]
+    order = np.argsort(p_P[able], kind="stable")
+    sorted_p = p_P[able][order]
     share = weight / np.maximum(1 - reach_top, 1e-12)
-    expected = _expected(laws, share, sorted_p)
+    ratio = _expected(laws, share, sorted_p) / np.arange(1, sorted_p.size + 1)
     over = sorted_p > top * (1 + 1e-9)
-    ratio = expected / np.arange(1, p_P.size + 1)
     ratio[over] = np.maximum(ratio[over], np.nextafter(alpha, 1.0))
-    adjusted = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
-    q_P = np.empty_like(p_P)
-    q_P[order] = adjusted
+    adjusted = np.empty_like(ratio)
+    adjusted[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
+    q_P[able] = adjusted
     return q_P, _next_threshold(laws, share, sorted_p, top, alpha)
 
 

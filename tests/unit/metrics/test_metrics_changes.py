@@ -127,6 +127,7 @@ def test_power_of_the_documented_case_is_about_a_third():
 
 def test_reported_power_is_what_one_more_prompt_would_have():
     found = transitions([64] * 50, [20] * 50, [64] * 50, [21] * 50)
+    assert transitions([64], [0], [64], [0]).power == 0.0
     assert 0 < found.threshold < 0.05
     wanted = detection_power(64, 0.1, alpha=found.threshold)
     assert found.power == pytest.approx(wanted)
