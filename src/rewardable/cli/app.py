@@ -62,14 +62,21 @@ def options(
     """Take the options that stand before the verb."""
 
 
+INTERRUPTED = 130
+
+
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 2 the user's mistake, 1 a part failed."""
+    """Run the command line.
+
+    Exit codes: 0 done, 2 the user's mistake, 1 a part failed, 130 interrupted.
+    """
     try:
         app()
     except UserError as error:
         fail(str(error), code=2)
     except BoundaryError as error:
         fail(str(error), code=1)
-    except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted; nothing is lost: run the same command again to go on.\n")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            sys.stderr.write("interrupted; nothing is lost: run the same command to go on.\n")
+        raise

@@ -151,3 +151,20 @@ def test_tasks_lists_and_shows(
     assert "countdown-steps" in capsys.readouterr().out
     assert run(monkeypatch, "tasks", TASK, "--count", "1") == 0
     assert "'target'" in capsys.readouterr().out
+
+
+def test_an_interrupt_says_how_to_go_on(
+    policies: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr("rewardable.workflows.sample.generate", stop)
+        assert run(patched, "sample", *policies, *SMALL, "--out", out) == 130
+    assert "run the same command to go on" in capsys.readouterr().err
+    assert run(monkeypatch, "sample", *policies, *SMALL, "--out", out) == 0
