@@ -18,9 +18,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import torch
 from rewardable.engines import EngineOptions, open_engine
 from rewardable.protocols import SampleRequest
 from rewardable.records import Prompt, SamplingSpec, user_prompt

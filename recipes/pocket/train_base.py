@@ -19,6 +19,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
@@ -28,7 +29,6 @@ from transformers import (
     get_cosine_schedule_with_warmup,
 )
 
-import torch
 from rewardable.tasks.countdown import is_test_key, split_key, step_texts
 
 ALPHABET = "0123456789+-*/=,:"

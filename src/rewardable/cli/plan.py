@@ -26,7 +26,7 @@ def plan(
     dtype: o.Dtype = "auto",
     probe: Annotated[
         int, typer.Option(help="Rollouts drawn to measure the speed; 0 loads no model.")
-    ] = 32,
+    ] = 64,
 ) -> None:
     """Tell tokens, hours and the smallest loss that an audit would certify."""
     from rewardable.workflows.config import RunConfig
@@ -48,13 +48,20 @@ def plan(
     _show(make_plan(config, probe_rollouts=probe), n)
 
 
+def _duration(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:.1f} hours"
+    return f"{hours * 60:.1f} minutes" if hours * 60 >= 1 else f"{hours * 3600:.0f} seconds"
+
+
 def _show(plan: Plan, n: int) -> None:
     say(f"rollouts: {plan.rollouts:,}")
     if plan.probe is not None and plan.hours is not None and plan.tokens is not None:
         say(
             f"tokens: about {plan.tokens:,.0f} ({plan.probe.tokens_per_rollout:.0f} a rollout); "
-            f"hours: about {plan.hours:.2f} at {plan.probe.tokens_per_second:,.0f} tokens/s, "
-            f"both measured on {plan.probe.rollouts} probe rollouts of the base"
+            f"time: about {_duration(plan.hours)} at {plan.probe.tokens_per_second:,.0f} tokens/s; "
+            f"both measured on {plan.probe.rollouts} probe rollouts of the base, thrown away "
+            "(larger batches are faster)"
         )
         if plan.probe.truncated:
             say(f"{plan.probe.truncated:.0%} of the probe was cut at the token limit")

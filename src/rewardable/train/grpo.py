@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from datasets import Dataset
 from transformers import (
     AutoModelForCausalLM,
@@ -21,7 +22,6 @@ from transformers.utils import logging as transformers_logging
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-import torch
 from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.train.recipe import GRPORecipe, StepReport

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
@@ -14,8 +15,6 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen2Config,
 )
-
-import torch
 
 ALPHABET = "0123456789+-*/=,: abcdefghijklmnopqrstuvwxyz"
 SPECIAL = ("<pad>", "<eos>", "<bos>", "<end>")

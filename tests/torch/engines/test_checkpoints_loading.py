@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-import torch
 from rewardable.engines import EngineOptions, open_engine
 from rewardable.engines.hf.load import choose_dtype
 from rewardable.errors import ConfigError, DataError

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-import torch
 from rewardable.engines.hf.draw import Raw, draw, invert, processed
 from rewardable.records import SamplingSpec
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import torch
 from rewardable.engines import EngineOptions, open_engine
 from rewardable.engines.hf.decoder import PlainDecoder
 from rewardable.engines.hf.shared import SharedDecoder

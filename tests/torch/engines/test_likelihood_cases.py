@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from tokenizers import processors
 
-import torch
 from rewardable.engines import EngineOptions, open_engine
 from rewardable.engines.hf.decoder import Moves
 from rewardable.engines.hf.finish import Finisher

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from rewardable.engines.hf.checkpoints import ADAPTER_CONFIG
 from rewardable.engines.hf.digests import weight_files
 from rewardable.errors import ConfigError, DataError, MissingExtraError

@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from torch.nn import functional
-from transformers import AttentionInterface
-
 import torch
 from torch import Tensor
+from torch.nn import functional
+from transformers import AttentionInterface
 
 IMPLEMENTATION = "rewardable_rows"
 UNSUPPORTED = ("sliding_window", "softcap", "s_aux", "position_bias")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from rewardable.records import SamplingSpec
 from torch import Tensor
+
+from rewardable.records import SamplingSpec
 
 FLOOR = -1e30
 """Stands for a logit of minus infinity, so that 0 * logit stays 0 in the entropy."""

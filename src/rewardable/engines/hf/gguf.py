@@ -6,10 +6,10 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import torch
 from gguf import GGUFReader
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import torch
 from rewardable.errors import ConfigError
 
 TEMPLATE_FIELD = "tokenizer.chat_template"

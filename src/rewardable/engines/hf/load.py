@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
 from rewardable.engines.hf.adapters import with_adapter
 from rewardable.engines.hf.checkpoints import Checkpoint, locate
 from rewardable.engines.hf.memory import SMALL_PARAMETERS
@@ -79,9 +82,10 @@ def _model(checkpoint: Checkpoint, options: EngineOptions, device: torch.device)
     dtype = choose_dtype(options.dtype, device, _parameters(checkpoint, files))
     first = torch.float32 if checkpoint.adapter is not None else dtype  # merge before rounding
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            str(checkpoint.folder), dtype=first, output_loading_info=True, **files, **placed
-        )
+        with _no_bars():
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                str(checkpoint.folder), dtype=first, output_loading_info=True, **files, **placed
+            )
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"transformers cannot load {checkpoint.source}: {error}") from error
     model, info = loaded
@@ -90,6 +94,18 @@ def _model(checkpoint: Checkpoint, options: EngineOptions, device: torch.device)
         model = with_adapter(model, checkpoint.adapter)
     model = model.to(dtype) if placed else model.to(device=device, dtype=dtype)
     return model.eval().requires_grad_(False)
+
+
+@contextmanager
+def _no_bars() -> Generator[None]:
+    """Keep transformers' loading bars out of the caller's own progress display."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
 
 
 def _parameters(checkpoint: Checkpoint, files: dict[str, str]) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-
 import torch
+
 from rewardable.engines.hf.decoder import Moves, PromptState
 from rewardable.engines.hf.draw import Drawn
 from rewardable.engines.keyed import uniforms

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-
 import torch
+from torch import Tensor
+
 from rewardable.engines.hf.decoder import Decoder, PromptState, close_ranks
 from rewardable.engines.hf.draw import draw
 from rewardable.engines.hf.finish import Finisher
 from rewardable.engines.hf.memory import is_out_of_memory
 from rewardable.engines.hf.rows import Job, Rows
 from rewardable.records import Completion, SamplingSpec, failed_completion
-from torch import Tensor
 
 ADMIT_SHARE = 16
 """Rows are admitted when at least one place in so many is free."""

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from rewardable.engines.hf.draw import Raw
 from rewardable.engines.hf.memory import is_out_of_memory
 from rewardable.protocols import TokenScores
-from torch import Tensor
 
 LOGITS_MOST = 64 << 20
 """Logits held at once, in elements (a quarter of a GiB in float32)."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from rewardable.engines.hf.attention import (
     IMPLEMENTATION,
     DecodePass,
@@ -18,7 +20,6 @@ from rewardable.engines.hf.attention import (
 )
 from rewardable.engines.hf.decoder import Moves, PromptState
 from rewardable.engines.hf.score import Item, full_logits
-from torch import Tensor
 
 WIDTH_STEP = 16
 WIDTH_SPARE = 64
