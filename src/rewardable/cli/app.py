@@ -76,6 +76,8 @@ def main() -> None:
         fail(str(error), code=2)
     except BoundaryError as error:
         fail(str(error), code=1)
+    except OSError as error:
+        fail(f"{type(error).__name__}: {error}", code=2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
             sys.stderr.write("interrupted; nothing is lost: run the same command to go on.\n")

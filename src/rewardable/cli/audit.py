@@ -26,6 +26,9 @@ def audit(
     dtype: o.Dtype = "auto",
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
+    retry_failed: o.RetryFailed = False,
+    workers: o.Workers = 0,
+    timeout: o.Timeout = 0.0,
 ) -> None:
     """Sample, grade, measure and report a base policy and checkpoints of its run."""
     from rewardable.workflows.audit import audit as run_audit
@@ -44,7 +47,7 @@ def audit(
         seed=seed,
         group=group,
         prompt_format=prompt_format,
-        template_from=template_from,
+        template_from=resolve_source(template_from),
         own_templates=own_templates,
         device=device,
         dtype=dtype,
@@ -54,5 +57,12 @@ def audit(
     if len(policies) == 1:
         say("one policy: it is described alone; name a trained one to compare.")
     with progress() as on_event:
-        result = run_audit(o.default_out(out, task), config, on_event)
+        result = run_audit(
+            o.default_out(out, task),
+            config,
+            on_event,
+            retry_failed=retry_failed,
+            workers=workers,
+            timeout_s=timeout or None,
+        )
     print_audit(result)

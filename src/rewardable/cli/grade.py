@@ -13,10 +13,11 @@ from rewardable.cli.verdict import print_graded
 
 def grade(
     run_folder: o.RunFolder,
-    workers: Annotated[int, typer.Option(help="Processes; 0 grades in this one.")] = 0,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds a verdict may take; 0 is no limit. Needs --workers.")
-    ] = 0.0,
+    workers: o.Workers = 0,
+    timeout: o.Timeout = 0.0,
+    retry_ungraded: Annotated[
+        bool, typer.Option("--retry-ungraded", help="Judge those again that stayed ungraded.")
+    ] = False,
 ) -> None:
     """Judge every rollout that the current verifiers have not judged; never samples."""
     from rewardable.workflows.grade import grade as run_grade
@@ -24,6 +25,12 @@ def grade(
 
     run = open_existing(run_folder)
     with progress() as on_event:
-        summary = run_grade(run, workers=workers, timeout_s=timeout or None, on_event=on_event)
+        summary = run_grade(
+            run,
+            workers=workers,
+            timeout_s=timeout or None,
+            retry_ungraded=retry_ungraded,
+            on_event=on_event,
+        )
     print_graded(summary)
     say(f"next: rewardable measure {run.path}")

@@ -45,6 +45,13 @@ OwnTemplates = Annotated[
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps...")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
 DeviceMap = Annotated[str, typer.Option(help="Passed to transformers, for example 'auto'.")]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Sample rollouts again whose engine failed.")
+]
+Workers = Annotated[int, typer.Option(help="Grading processes; 0 grades in this one.")]
+Timeout = Annotated[
+    float, typer.Option(help="Seconds a verdict may take, then it is UNGRADED; 0 is no limit.")
+]
 BatchRows = Annotated[int, typer.Option(help="Sequences in flight; 0 chooses.")]
 
 

@@ -73,4 +73,5 @@ def _show(plan: Plan, n: int) -> None:
         (f"{p.rate:g} -> 0", f"{p.power:.0%}", "-" if p.needed_n is None else str(p.needed_n))
         for p in plan.powers
     ]
+    say("Of one prompt on its own; with many prompts and few losses among them it is less:")
     print_rows(("fall of one prompt", f"certified at n = {n}", "n for 80 %"), rows)

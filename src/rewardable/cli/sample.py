@@ -26,6 +26,7 @@ def sample(
     dtype: o.Dtype = "auto",
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
+    retry_failed: o.RetryFailed = False,
 ) -> None:
     """Draw rollouts into a run folder; run it again to go on after an interruption."""
     from rewardable.workflows.config import RunConfig
@@ -45,7 +46,7 @@ def sample(
         seed=seed,
         group=group,
         prompt_format=prompt_format,
-        template_from=template_from,
+        template_from=resolve_source(template_from),
         own_templates=own_templates,
         device=device,
         dtype=dtype,
@@ -54,6 +55,6 @@ def sample(
     )
     run = open_run(o.default_out(out, task), config)
     with progress() as on_event:
-        report = run_sample(run, config, on_event)
+        report = run_sample(run, config, on_event, retry_failed=retry_failed)
     print_sampled(report)
     say(f"run: {run.path}; next: rewardable grade {run.path}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewardable.errors import DataError
 from rewardable.results import Table
+from rewardable.store import Run
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.events import Event, OnEvent, ignore
 from rewardable.workflows.grade import GradeSummary, grade
@@ -29,19 +31,43 @@ class AuditResult:
         return self.tables["verdict"].notes
 
 
-def audit(path: Path, config: RunConfig, on_event: OnEvent = ignore) -> AuditResult:
+def audit(
+    path: Path,
+    config: RunConfig,
+    on_event: OnEvent = ignore,
+    *,
+    retry_failed: bool = False,
+    workers: int = 0,
+    timeout_s: float | None = None,
+) -> AuditResult:
     """Audit ``config.policies`` in the run folder ``path``; goes on where it was interrupted.
+
+    retry_failed: as in :func:`~rewardable.workflows.sample.sample`. workers, timeout_s: as in
+    :func:`~rewardable.workflows.grade.grade`.
 
     Raises
     ------
     ResumeError: the folder holds a run with another configuration.
-    UserError: a policy or task cannot be loaded.
+    UserError: a policy or task cannot be loaded, or nothing could be measured.
     """
     run = open_run(path, config)
-    sampled = sample(run, config, on_event)
-    graded = grade(run, on_event=on_event)
+    sampled = sample(run, config, on_event, retry_failed=retry_failed)
+    graded = grade(run, workers=workers, timeout_s=timeout_s, on_event=on_event)
     on_event(Event(stage="measuring", done=0, total=1))
-    tables = measure(run)
+    tables = _measured(run, sampled, graded)
     report = write_report(run, tables)
     on_event(Event(stage="measuring", done=1, total=1))
     return AuditResult(path=path, report=report, sampled=sampled, graded=graded, tables=tables)
+
+
+def _measured(run: Run, sampled: SampleReport, graded: GradeSummary) -> dict[str, Table]:
+    """Measure; where that fails say why rollouts failed or stayed ungraded."""
+    try:
+        return measure(run)
+    except DataError as error:
+        reasons = {**sampled.reasons, **graded.reasons}
+        most = sorted(reasons.items(), key=lambda item: -item[1])[:3]
+        if not most:
+            raise
+        why = "; ".join(f"{reason} ({count:,} rollouts)" for reason, count in most)
+        raise DataError(f"{error} Why rollouts failed or are ungraded: {why}.") from error

@@ -10,7 +10,7 @@ from rewardable.engines import EngineOptions
 from rewardable.errors import ConfigError, unknown_name
 from rewardable.records import SamplingSpec
 
-FREE_KEYS = frozenset({"device", "dtype", "device_map", "batch_rows"})
+FREE_KEYS = frozenset({"device", "device_map", "batch_rows"})
 """Keys that may differ between a run and its resumption: they say how, not what."""
 
 
@@ -53,8 +53,25 @@ class RunConfig:
         for name, least in (("n", 1), ("prompts", 1), ("group", 2)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        self._check_tasks()
+        self._check_sampling()
+
+    def _check_tasks(self) -> None:
+        if len(set(self.tasks)) < len(self.tasks):
+            raise ConfigError(f"a task is named twice: {', '.join(self.tasks)}.")
+
+    def _check_sampling(self) -> None:
         if not self.temperatures:
             raise ConfigError("temperatures must name at least one temperature.")
+        if len(set(self.temperatures)) < len(self.temperatures):
+            raise ConfigError(f"a temperature is named twice: {self.temperatures}.")
+        if 0 in self.temperatures and self.n > 1:
+            raise ConfigError(
+                f"temperature 0 is greedy: it draws one answer, so n = {self.n} copies of it say "
+                "nothing. Use n = 1, or a temperature above 0."
+            )
+        if self.own_templates and self.template_from:
+            raise ConfigError("own_templates and template_from exclude each other; choose one.")
         _ = self.specs
 
     @property
@@ -99,4 +116,7 @@ def config_from_dict(raw: Mapping[str, Any]) -> RunConfig:
         if key not in known:
             raise unknown_name("configuration key", key, known)
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
-    return RunConfig(**values)
+    try:
+        return RunConfig(**values)
+    except TypeError as error:
+        raise ConfigError(f"a configuration value has the wrong type: {error}.") from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardable.collect import Progress
 from rewardable.collect import grade as grade_pass
+from rewardable.protocols import Task
+from rewardable.records import Prompt, Rollout
 from rewardable.store import Run
 from rewardable.tasks import load_task
 from rewardable.workflows.config import config_from_dict
@@ -26,12 +29,14 @@ def grade(
     *,
     workers: int = 0,
     timeout_s: float | None = None,
+    retry_ungraded: bool = False,
     on_event: OnEvent = ignore,
 ) -> GradeSummary:
     """Judge every rollout that the current verifier versions have not judged yet.
 
     workers: processes; 0 grades in this one (right for the fast verifiers of this package).
-    timeout_s: seconds a verdict may take; needs workers. Later it is UNGRADED.
+    timeout_s: seconds a verdict may take; later it is UNGRADED; makes a worker.
+    retry_ungraded: judge those again that this version left UNGRADED.
     """
     config = config_from_dict(run.config)
     graded, ungraded, reasons = 0, 0, dict[str, int]()
@@ -42,10 +47,12 @@ def grade(
         def tell(progress: Progress, stage: str = stage) -> None:
             on_event(Event(stage=stage, done=progress.done, total=progress.total))
 
+        prompts = run.prompts(task.name)
         report = grade_pass(
             task.verifier,
-            run.prompts(task.name),
+            prompts,
             run,
+            rollouts=_again(run, task, prompts) if retry_ungraded else None,
             workers=workers,
             timeout_s=timeout_s,
             on_progress=tell,
@@ -55,3 +62,20 @@ def grade(
         for reason, count in report.reasons.items():
             reasons[reason] = reasons.get(reason, 0) + count
     return GradeSummary(graded=graded, ungraded=ungraded, reasons=reasons)
+
+
+def n_ungraded_yet(run: Run) -> int:
+    """Return how many of a sampled run's rollouts no current verifier has judged."""
+    tasks = [load_task(spec) for spec in config_from_dict(run.config).tasks]
+    return sum(
+        run.n_pending(
+            task.verifier.name, task.verifier.version, [p.key for p in run.prompts(task.name)]
+        )
+        for task in tasks
+    )
+
+
+def _again(run: Run, task: Task, prompts: Sequence[Prompt]) -> Iterator[Rollout]:
+    verifier = task.verifier
+    keys = [prompt.key for prompt in prompts]
+    return run.pending(verifier.name, verifier.version, keys, retry_ungraded=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from rewardable.errors import DataError, unknown_name
+from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.measure import MeasureConfig, measure_run
 from rewardable.records import Policy
 from rewardable.report import render_report
 from rewardable.results import Table
-from rewardable.store import Run
+from rewardable.store import Group, Run
 from rewardable.tasks import load_task
 from rewardable.workflows.config import RunConfig, config_from_dict
+from rewardable.workflows.grade import n_ungraded_yet
 
 IMPORTED = "imported"
 """Key of a run's configuration that marks other tools' rollouts."""
@@ -34,8 +36,14 @@ def measure(
     if IMPORTED in run.config:
         config = _imported_config(run, success_at, base, task)
     else:
+        _refuse_for_sampled(base, task)
+        _require_graded(run)
         config = _sampled_config(run, config_from_dict(run.config), success_at)
+    config, left_out = _with_grades(run, config)
     tables = measure_run(run, config)
+    if left_out:
+        verdict = tables["verdict"]
+        tables["verdict"] = replace(verdict, notes=(*verdict.notes, *left_out))
     for table in tables.values():
         run.write_table(table)
     return tables
@@ -49,6 +57,49 @@ def write_report(run: Run, tables: Mapping[str, Table] | None = None, title: str
     path = run.path / "report.html"
     render_report(found, path, title=title or f"Rewardable support: {run.path.name}")
     return path
+
+
+def _refuse_for_sampled(base: str, task: str) -> None:
+    if base or task:
+        raise ConfigError(
+            "base and task are chosen for imported runs only; a sampled run has its own."
+        )
+
+
+def _require_graded(run: Run) -> None:
+    missing = n_ungraded_yet(run)
+    if missing:
+        raise DataError(
+            f"{missing:,} rollouts of {run.path} are not graded yet; "
+            f"run: rewardable grade {run.path}"
+        )
+
+
+def _with_grades(run: Run, config: MeasureConfig) -> tuple[MeasureConfig, list[str]]:
+    """Leave out future tasks of which some policy has no graded rollout, saying so."""
+    held = {
+        (group.task, group.policy_key) for group in run.groups() if _has_grade(run, group, config)
+    }
+    kept = [
+        task
+        for task in config.future_tasks
+        if all((task, policy) in held for policy in config.policies)
+    ]
+    notes = [
+        f"{task} is left out: a policy has no graded rollout of it."
+        for task in config.future_tasks
+        if task not in kept
+    ]
+    return replace(config, future_tasks=tuple(kept)), notes
+
+
+def _has_grade(run: Run, group: Group, config: MeasureConfig) -> bool:
+    if group.task not in config.future_tasks:
+        return False
+    if group.n_counts:
+        return True
+    samples = run.samples(task=group.task, policy_key=group.policy_key, spec_key=group.spec_key)
+    return bool(samples.n_P.sum())
 
 
 def _sampled_config(run: Run, config: RunConfig, success_at: float | None) -> MeasureConfig:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardable.collect import Progress, generate
 from rewardable.engines import Engine, EngineOptions, open_engine
-from rewardable.errors import DataError
+from rewardable.errors import DataError, ResumeError
 from rewardable.protocols import Sampler, Task
 from rewardable.records import Policy, Prompt, SamplingSpec
 from rewardable.store import Run
@@ -34,8 +35,17 @@ def open_run(path: Path, config: RunConfig) -> Run:
     return Run.resume_or_create(path, config.to_dict(), may_differ=FREE_KEYS)
 
 
-def sample(run: Run, config: RunConfig, on_event: OnEvent = ignore) -> SampleReport:
-    """Draw all rollouts of ``config`` that the run does not hold yet."""
+def sample(
+    run: Run, config: RunConfig, on_event: OnEvent = ignore, *, retry_failed: bool = False
+) -> SampleReport:
+    """Draw all rollouts of ``config`` that the run does not hold yet.
+
+    retry_failed: draw those again whose engine failed.
+
+    Raises
+    ------
+    ResumeError: a policy is not the one that the run holds rollouts of.
+    """
     tasks = {spec: load_task(spec) for spec in config.tasks}
     prompts = {spec: _prompts(run, task, config) for spec, task in tasks.items()}
     run.add_specs(config.specs)
@@ -45,15 +55,23 @@ def sample(run: Run, config: RunConfig, on_event: OnEvent = ignore) -> SampleRep
         engine = open_engine(source, options)
         run.add_policies([_named(run, engine.policy, source)])
         stage = f"policy {position + 1}/{len(config.policies)} {engine.policy.name}"
-        reports += _sample_policy(run, engine, config, prompts, stage, on_event)
+        reports += [
+            _sample_one(run, engine, rows, config.n, spec, what, retry_failed, on_event)
+            for rows, spec, what in _parts(config, prompts, stage)
+        ]
         if position == 0 and not (config.template_from or config.own_templates):
             options = _like_base(options, engine, source)
     return _sum(reports)
 
 
 def _named(run: Run, policy: Policy, source: str) -> Policy:
-    """Return the policy under the source it was asked for by; DataError for a twin."""
+    """Return the policy under the source it was asked for by; an error for a twin or a change."""
     for known in run.policies():
+        if known.source == source and known.key != policy.key:
+            raise ResumeError(
+                f"{source} has other weights, adapter or template than when {run.path} was "
+                "sampled. Use another run folder for it."
+            )
         if known.key == policy.key and known.source != source:
             raise DataError(
                 f"{source} and {known.source} are the same policy, to the byte; name one of them."
@@ -76,22 +94,16 @@ def _prompts(run: Run, task: Task, config: RunConfig) -> list[Prompt]:
     return prompts
 
 
-def _sample_policy(
-    run: Run,
-    engine: Sampler,
-    config: RunConfig,
-    prompts: dict[str, list[Prompt]],
-    stage: str,
-    on_event: OnEvent,
-) -> list[SampleReport]:
-    reports: list[SampleReport] = []
+def _parts(
+    config: RunConfig, prompts: dict[str, list[Prompt]], stage: str
+) -> Iterator[tuple[list[Prompt], SamplingSpec, str]]:
+    """Yield prompts, specification and stage name of every task and temperature."""
     for task, rows in prompts.items():
         for spec in config.specs:
             what = f"{stage} on {task.partition(':')[0]}"
             if len(config.specs) > 1:
                 what = f"{what} at T={spec.temperature:g}"
-            reports.append(_sample_one(run, engine, rows, config.n, spec, what, on_event))
-    return reports
+            yield rows, spec, what
 
 
 def _sample_one(
@@ -101,6 +113,7 @@ def _sample_one(
     n: int,
     spec: SamplingSpec,
     stage: str,
+    retry_failed: bool,
     on_event: OnEvent,
 ) -> SampleReport:
     def tell(progress: Progress) -> None:
@@ -109,7 +122,7 @@ def _sample_one(
         on_event(Event(stage=stage, done=progress.done, total=progress.total, detail=detail))
 
     start = time.perf_counter()
-    report = generate(engine, prompts, n, spec, run, on_progress=tell)
+    report = generate(engine, prompts, n, spec, run, retry_failed=retry_failed, on_progress=tell)
     return SampleReport(
         rollouts=report.n_done,
         new=report.n_new,

@@ -5,12 +5,23 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+from rewardable.errors import ConfigError
+
+LOCAL_STARTS = ("/", "./", "../", "~")
+
 EMBEDDED = {"pocket": "assets/pocket"}
 """Name -> folder inside the package: a Hugging Face checkpoint trained by ``recipes/pocket``."""
 
 
 def resolve_source(source: str) -> str:
-    """Return the folder of an embedded policy, or ``source`` itself. A local path wins."""
-    if source in EMBEDDED and not Path(source).exists():
+    """Return the folder of an embedded policy, or ``source`` itself. A local path wins.
+
+    Raises ConfigError for what can only be a local path and is not there.
+    """
+    if source and Path(source).exists():
+        return str(Path(source))
+    if source in EMBEDDED:
         return str(resources.files("rewardable") / EMBEDDED[source])
+    if source.startswith(LOCAL_STARTS) or source.endswith(".gguf"):
+        raise ConfigError(f"there is no file or folder {source!r}.")
     return source
