@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardable.engines.keyed import uniforms
-from rewardable.errors import ConfigError, DataError
+from rewardable.errors import ConfigError, DataError, UserError
 from rewardable.protocols import SampleRequest, ScoreRequest, TokenScores
 from rewardable.records import (
     Completion,
@@ -54,20 +54,33 @@ class FakePolicy:
     policy: Policy = field(init=False)
 
     def __post_init__(self) -> None:
-        """Refuse probabilities that do not sum to one with a DataError."""
+        """Refuse a table of another form, or one that does not sum to one, with a DataError.
+
+        A ``failure_rate`` outside [0, 1] is a ConfigError.
+        """
+        _check_rate(self.failure_rate)
         if isinstance(self.table, Mapping):
             for prompt, row in self.table.items():
                 _check(prompt, row)
             content = {prompt: dict(row) for prompt, row in self.table.items()}
             weights = digest("fake", content, sorted(self.truncated))
-        else:
+        elif callable(self.table):
             weights = digest("fake", self.name)
+        else:
+            raise DataError(
+                "table must map prompts to {completion text: probability}, got a "
+                f"{type(self.table).__name__}: {str(self.table)[:80]}"
+            )
         policy = Policy(name=self.name, weights=weights, template="raw", source=f"fake:{self.name}")
         object.__setattr__(self, "policy", policy)
 
     @classmethod
     def from_file(cls, path: str | Path) -> FakePolicy:
-        """Read ``{"name", "table", "truncated", "failure_rate"}``; only the table is required."""
+        """Read ``{"name", "table", "truncated", "failure_rate"}``; only the table is required.
+
+        Raises ConfigError for a file that is no such object, DataError for its table; both name
+        the file.
+        """
         file = Path(path)
         try:
             raw = json.loads(file.read_text(encoding="utf-8"))
@@ -75,12 +88,16 @@ class FakePolicy:
             raise ConfigError(f"cannot read the fake policy {file}: {error}.") from error
         if not isinstance(raw, dict) or "table" not in raw:
             raise ConfigError(f"{file} must hold an object with a 'table' of prompt -> texts.")
-        return cls(
-            raw.get("name", file.stem),
-            raw["table"],
-            truncated=frozenset(raw.get("truncated", ())),
-            failure_rate=float(raw.get("failure_rate", 0.0)),
-        )
+        name, truncated = raw.get("name", file.stem), raw.get("truncated", [])
+        if not isinstance(name, str):
+            raise ConfigError(f"{file}: 'name' must be a text, got {name!r}.")
+        if not isinstance(truncated, list) or not all(isinstance(t, str) for t in truncated):
+            raise ConfigError(f"{file}: 'truncated' must be a list of texts, got {truncated!r}.")
+        rate = raw.get("failure_rate", 0.0)
+        try:
+            return cls(name, raw["table"], truncated=frozenset(truncated), failure_rate=rate)
+        except UserError as error:
+            raise type(error)(f"{file}: {error}") from error
 
     def distribution(self, prompt: Prompt) -> dict[str, float]:
         """Return the prompt's texts, sorted, with their probabilities at temperature 1."""
@@ -195,12 +212,34 @@ def _processed(p_T: NDArray[Any], spec: SamplingSpec) -> NDArray[Any]:
     return weight_T / weight_T.sum()
 
 
-def _check(prompt: str, row: Mapping[str, float]) -> None:
-    total = math.fsum(row.values()) if row else 0.0
-    if not row or min(row.values()) < 0 or abs(total - 1.0) > 1e-9:
+def _check_rate(rate: Any) -> None:
+    if not _is_number(rate) or not 0 <= rate <= 1:
+        raise ConfigError(f"failure_rate must be a number in [0, 1], got {rate!r}.")
+
+
+def _check(prompt: Any, row: Any) -> None:
+    """Raise DataError unless ``row`` maps texts to probabilities that sum to one."""
+    if not isinstance(prompt, str) or not isinstance(row, Mapping):
+        raise DataError(
+            f"the prompt {prompt!r} must be a text with {{completion text: probability}}, "
+            f"got a {type(row).__name__}: {str(row)[:80]}"
+        )
+    entries: Mapping[Any, Any] = row
+    for text, p in entries.items():
+        if not isinstance(text, str) or not _is_number(p) or not 0 <= p <= 1 + 1e-9:
+            raise DataError(
+                f"the prompt {prompt!r} must map completion texts to numbers >= 0 that sum to 1, "
+                f"got {text!r}: {p!r}."
+            )
+    total = math.fsum(entries.values())
+    if abs(total - 1.0) > 1e-9:
         raise DataError(
             f"probabilities of the prompt {prompt!r} must be >= 0 and sum to 1, got {total!r}."
         )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _log(p: float) -> float:

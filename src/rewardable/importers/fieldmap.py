@@ -88,20 +88,24 @@ class Columns:
             return value
         self._known.update(row)
         if target not in OPTIONAL:
-            raise DataError(f"{self._source} row {number} {self._missing(column, row)}")
+            listing = _listing(column, row)
+            raise DataError(
+                f"{self._source} row {number} has no column {column!r}; it has: {listing}"
+            )
         return None
 
     def require_all_seen(self) -> None:
         """Raise DataError when a mapped column was in no row at all."""
         for target, column in self._unseen.items():
             raise DataError(
-                f"{self._source}: for {target}, no row {self._missing(column, self._known)}"
+                f"{self._source}: for {target}, no row has a column {column!r}; they have: "
+                f"{_listing(column, self._known)}"
             )
 
-    @staticmethod
-    def _missing(column: str, known: Iterable[str]) -> str:
-        names = sorted(known)
-        return f"has a column {column!r}.{suggest(column, names)} Columns: {', '.join(names)}."
+
+def _listing(column: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    return f"{', '.join(names) or 'none'}.{suggest(column, names)}"
 
 
 def _lookup(row: Mapping[str, Any], column: str) -> tuple[bool, Any]:

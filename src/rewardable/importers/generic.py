@@ -100,7 +100,11 @@ class GenericReader:
         self._lines: dict[tuple[str, str, int], int] = {}
 
     def slices(self, next_index: NextIndex, size: int = 4096) -> Iterator[Slice]:
-        """Yield the file's content in slices of about ``size`` rows; DataError names a bad row."""
+        """Yield the file's content in slices of about ``size`` rows.
+
+        DataError names a bad row, or the file when it has no usable row at all; then nothing is
+        yielded.
+        """
         rows = read_rows(self.path, self.format, self._damage, skip_broken=self.config.skip_broken)
         piece, known = Slice(), 0
         for row in rows:
@@ -111,10 +115,21 @@ class GenericReader:
                 known += len(piece.prompts)
                 yield piece
                 piece = Slice()
+        self._require_rows()
         piece.prompts = self._book.prompts[known:]
         yield piece
-        if self._tally.rows:
+
+    def _require_rows(self) -> None:
+        tally = self._tally
+        if tally.rows:
             self._columns.require_all_seen()
+        if not tally.finishes and not tally.counts:
+            kind = "count" if self.config.counts_only else "completion"
+            notes = "".join(f" {note}" for note in tally.warnings(self._damage))
+            raise DataError(
+                f"no rows in {self.path.name}, read as {self.format}: expected at least one "
+                f"{kind}.{notes}"
+            )
 
     def _convert(self, row: Row, piece: Slice, next_index: NextIndex) -> None:
         policy_key, prompt = self._policy_key(row), self._prompt(row)
@@ -178,6 +193,8 @@ class GenericReader:
             )
         self._once(policy_key, prompt_key, 0, row.number)
         self._tally.counts += 1
+        self._tally.outcomes[Outcome.CORRECT] += c
+        self._tally.outcomes[Outcome.WRONG] += n - c
         self._tally.samples[policy_key, prompt_key] += n
         return CountItem(policy_key, prompt_key, n, c)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rewardable.errors import DataError
 from rewardable.importers.generic import CountItem, GenericImport, GenericReader
 from rewardable.importers.report import ImportReport
-from rewardable.records import Graded, Policy, Prompt, Rollout
+from rewardable.records import Graded, Policy, Prompt, Rollout, SamplingSpec
 from rewardable.store import Run
 
 
@@ -25,7 +25,11 @@ class ImportResult:
 
 
 def import_generic(path: str | Path, config: GenericImport) -> ImportResult:
-    """Read a dump into memory. Raises DataError naming the row, ConfigError for the config."""
+    """Read a dump into memory.
+
+    Raises DataError naming the row, or the file where it has no rows, and ConfigError for the
+    configuration.
+    """
     reader = GenericReader(Path(path), config)
     pieces = list(reader.slices(_from_zero))
     return ImportResult(
@@ -41,12 +45,10 @@ def import_generic(path: str | Path, config: GenericImport) -> ImportResult:
 def import_into(run: Run, path: str | Path, config: GenericImport) -> ImportReport:
     """Stream a dump into a run: all of its rows, or none where it raises.
 
-    Samples of prompts that the run has already are numbered on. DataError when a policy has rows
-    of this very file already.
+    Samples of prompts that the run has already are numbered on. DataError when the file has no
+    rows, or a policy has rows of this very file already.
     """
     reader = GenericReader(Path(path), config)
-    if config.spec is not None:
-        run.add_specs([config.spec])
     if config.counts_only:
         _counts_into(run, reader)
     else:
@@ -59,6 +61,7 @@ def _rollouts_into(run: Run, reader: GenericReader) -> None:
     with run.bulk() as bulk:
         for piece in reader.slices(bulk.next_index):
             _require_new(reader, taken)
+            bulk.add_specs(_specs(reader))
             bulk.add_prompts(piece.prompts)
             bulk.add_policies(reader.policies.values())
             bulk.add(piece.rollouts, piece.graded)
@@ -67,6 +70,7 @@ def _rollouts_into(run: Run, reader: GenericReader) -> None:
 def _counts_into(run: Run, reader: GenericReader) -> None:
     pieces = list(reader.slices(_from_zero))
     _require_new(reader, run.provenances())
+    run.add_specs(_specs(reader))
     run.add_policies(reader.policies.values())
     run.add_prompts(prompt for piece in pieces for prompt in piece.prompts)
     items = [item for piece in pieces for item in piece.counts]
@@ -78,6 +82,10 @@ def _counts_into(run: Run, reader: GenericReader) -> None:
         spec_key=reader.spec_key,
         provenance=reader.provenance,
     )
+
+
+def _specs(reader: GenericReader) -> list[SamplingSpec]:
+    return [reader.config.spec] if reader.config.spec else []
 
 
 def _require_new(reader: GenericReader, taken: set[tuple[str, str]]) -> None:

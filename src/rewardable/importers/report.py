@@ -14,6 +14,7 @@ from rewardable.records import FinishReason, Outcome
 class ImportReport:
     """Totals of one import, what it took for granted, and what a reader should know.
 
+    n_correct, n_wrong: samples judged so; of counts, the totals of c and of n - c.
     n_per_prompt: (smallest, largest) number of samples of a prompt.
     reasons: why rollouts are ungraded -> how many. broken_texts: completions with half a
     surrogate pair. assumptions, warnings: sentences.

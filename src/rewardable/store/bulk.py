@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from rewardable.records import Graded, Policy, Prompt, Rollout
-from rewardable.store.catalog import PromptCatalog, add_policies
+from rewardable.records import Graded, Policy, Prompt, Rollout, SamplingSpec
+from rewardable.store.catalog import PromptCatalog, add_policies, add_specs
 from rewardable.store.codec import rollouts_to_table, verdicts_to_table
 from rewardable.store.index import RolloutIndex
 
@@ -23,6 +23,7 @@ class Bulk:
         *,
         catalog: PromptCatalog,
         policies: Path,
+        specs: Path,
         index: RolloutIndex,
         rollouts: pq.ParquetWriter,
         verdicts: pq.ParquetWriter,
@@ -30,6 +31,7 @@ class Bulk:
     ) -> None:
         self._catalog = catalog
         self._policies = policies
+        self._specs = specs
         self._index = index
         self._rollouts = rollouts
         self._verdicts = verdicts
@@ -42,6 +44,10 @@ class Bulk:
     def add_policies(self, policies: Iterable[Policy]) -> None:
         """Add policies; they stay even when the rest is given up."""
         add_policies(self._policies, policies)
+
+    def add_specs(self, specs: Iterable[SamplingSpec]) -> None:
+        """Add sampling specs; they stay even when the rest is given up."""
+        add_specs(self._specs, specs)
 
     def add(self, rollouts: Sequence[Rollout], verdicts: Sequence[Graded]) -> None:
         """Add a slice of new rollouts, and verdicts of these or earlier ones."""

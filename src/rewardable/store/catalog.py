@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardable.errors import DataError
+from rewardable.errors import ConfigError, DataError
 from rewardable.records import Message, Policy, Prompt, SamplingSpec
 from rewardable.store.codec import safe
 from rewardable.store.files import write_text
 from rewardable.store.parts import PartFolder
 from rewardable.store.schema import PROMPTS
 
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "tuple[str, ...]": (list,),
+}
+"""What stands in a file for a field of a record."""
+
 
 class _Keyed(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     @property
     def key(self) -> str: ...
 
@@ -36,8 +46,8 @@ def _merge(old: Sequence[Noun], new: Iterable[Noun]) -> list[Noun]:
 
 
 def read_policies(path: Path) -> list[Policy]:
-    """Read policies in the order in which they were added."""
-    return [Policy(**row) for row in _read_json(path)]
+    """Read policies in the order in which they were added; DataError for a damaged file."""
+    return [_record(Policy, row, where) for where, row in _read_json(path)]
 
 
 def add_policies(path: Path, policies: Iterable[Policy]) -> None:
@@ -47,13 +57,8 @@ def add_policies(path: Path, policies: Iterable[Policy]) -> None:
 
 
 def read_specs(path: Path) -> list[SamplingSpec]:
-    """Read sampling specs in the order in which they were added."""
-    return [_spec_of(row) for row in _read_json(path)]
-
-
-def _spec_of(row: dict[str, Any]) -> SamplingSpec:
-    row["stop"] = tuple(row["stop"])
-    return SamplingSpec(**row)
+    """Read sampling specs in the order in which they were added; DataError for a damaged file."""
+    return [_record(SamplingSpec, row, where) for where, row in _read_json(path)]
 
 
 def add_specs(path: Path, specs: Iterable[SamplingSpec]) -> None:
@@ -62,13 +67,45 @@ def add_specs(path: Path, specs: Iterable[SamplingSpec]) -> None:
     _write_json(path, old, _merge(old, specs))
 
 
-def _read_json(path: Path) -> list[dict[str, Any]]:
+def _read_json(path: Path) -> list[tuple[str, Any]]:
+    """Return (where it stands, value) of every entry of a JSON list; no file is an empty list."""
     if not path.is_file():
         return []
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        raw: Any = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{path} is not the JSON that was written there: {error}.") from error
+    if not isinstance(raw, list):
+        raise DataError(f"{path} holds {_short(raw)}, expected a list of objects.")
+    return [(f"{path} entry {number}", row) for number, row in enumerate(raw, start=1)]
+
+
+def _record(kind: type[Noun], row: Any, where: str) -> Noun:
+    """Build a record from its JSON object; DataError says what is wrong and what was expected."""
+    known = {field.name: field for field in fields(kind)}
+    if not isinstance(row, Mapping):
+        raise DataError(f"{where} is {_short(row)}, expected an object with {', '.join(known)}.")
+    odd = [f"no field {name!r}" for name in row if name not in known]
+    odd += [f"{name!r} missing" for name in known if name not in row and _required(known[name])]
+    odd += [
+        f"{name} is {_short(row[name])}, no {field.type}"
+        for name, field in known.items()
+        if name in row and not isinstance(row[name], _JSON_TYPES[str(field.type)])
+    ]
+    if odd:
+        raise DataError(
+            f"{where} is no {kind.__name__} ({'; '.join(odd)}); expected {', '.join(known)}. "
+            "Restore the file from a copy."
+        )
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise DataError(f"{where} is no {kind.__name__}: {error}") from error
+
+
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _write_json(path: Path, old: Sequence[Any], new: Sequence[Any]) -> None:
@@ -86,14 +123,14 @@ class PromptCatalog:
         self._prompts: dict[str, Prompt] = {}
 
     def refresh(self) -> None:
-        """Read the parts that were added since the last call."""
+        """Read the parts that were added since the last call; DataError for a damaged one."""
         for name in self._folder.names():
             if name not in self._seen:
-                table = pq.read_table(self._folder.path / name, columns=["prompt_key", "content"])
-                keys = table.column("prompt_key").to_pylist()
-                contents = table.column("content").to_pylist()
-                self._content.update(zip(keys, contents, strict=True))
+                self._content.update(_contents_of(self._folder.path / name))
                 self._seen.add(name)
+
+    def __len__(self) -> int:
+        return len(self._content)
 
     def __contains__(self, key: str) -> bool:
         return key in self._content
@@ -104,9 +141,9 @@ class PromptCatalog:
         return [prompt for prompt in found if task is None or prompt.task == task]
 
     def prompt(self, key: str) -> Prompt:
-        """Return the prompt with this key; KeyError when there is none."""
+        """Return the prompt with this key; KeyError when there is none, DataError for damage."""
         if key not in self._prompts:
-            self._prompts[key] = _prompt_of(self._content[key])
+            self._prompts[key] = _prompt_of(key, self._content[key], self._folder.path)
         return self._prompts[key]
 
     def add(self, prompts: Iterable[Prompt]) -> None:
@@ -120,6 +157,7 @@ class PromptCatalog:
             if known is None:
                 fresh[key], contents[key] = prompt, content
             elif known != content:
+                _prompt_of(key, known, self._folder.path)
                 raise DataError(_clash(key, known, content))
         if fresh:
             self._write(fresh, contents)
@@ -149,10 +187,30 @@ def content_of(prompt: Prompt) -> str:
         raise DataError(f"facts of prompt {prompt.key} must be JSON: {error}.") from error
 
 
-def _prompt_of(content: str) -> Prompt:
-    raw = json.loads(content)
-    messages = tuple(Message(role=role, content=text) for role, text in raw.pop("messages"))
-    return Prompt(messages=messages, **raw)
+def _contents_of(path: Path) -> dict[str, str]:
+    """Return key -> content of a part of prompts."""
+    try:
+        table = pq.read_table(path, columns=["prompt_key", "content"])
+        keys, contents = (table.column(i).to_pylist() for i in ("prompt_key", "content"))
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        line = str(error).split("\n", 1)[0]
+        raise DataError(
+            f"the prompts part {path} is damaged: {line}. Restore it from a copy, or move it away "
+            "and sample again to go on, which writes the prompts anew."
+        ) from error
+    return dict(zip(keys, contents, strict=True))
+
+
+def _prompt_of(key: str, content: str, folder: Path) -> Prompt:
+    try:
+        raw = json.loads(content)
+        messages = tuple(Message(role=role, content=text) for role, text in raw.pop("messages"))
+        return Prompt(messages=messages, **raw)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(
+            f"prompt {key} in {folder} is not what was written there ({error!r}): "
+            f"{_short(content)}. Restore the part that holds it from a copy."
+        ) from error
 
 
 def _clash(key: str, known: str, content: str) -> str:

@@ -202,6 +202,28 @@ def groups(rollouts: PartFolder, counts: PartFolder, prompts: PartFolder) -> lis
         return [Group(**row) for row in fetch(connection, sql).to_pylist()]
 
 
+def require_prompts(rollouts: PartFolder, counts: PartFolder, prompts: PartFolder) -> None:
+    """Raise DataError when stored rows are about prompts that no sound part holds."""
+    sql = """
+        SELECT count(DISTINCT r.prompt_key) AS n
+        FROM (SELECT prompt_key FROM rollouts UNION ALL SELECT prompt_key FROM counts) r
+        ANTI JOIN prompts p ON p.prompt_key = r.prompt_key
+    """
+    with connect() as connection:
+        add_rollouts(connection, rollouts)
+        add_view(connection, "counts", counts)
+        add_view(connection, "prompts", prompts)
+        n = fetch(connection, sql)["n"][0].as_py()
+    if n:
+        torn = prompts.torn()
+        why = f"damaged parts: {', '.join(torn)}" if torn else "a part is missing"
+        raise DataError(
+            f"{prompts.path} lacks {n} prompts of stored rollouts or counts ({why}). Restore the "
+            "part from a copy, or sample again to go on, which writes the prompts anew; imported "
+            "dumps must be imported into a new run folder."
+        )
+
+
 def require_new_counts(counts: PartFolder, table: pa.Table) -> None:
     """Raise DataError when a (policy, spec, prompt) is given twice or has counts already."""
     columns = ["policy_key", "spec_key", "prompt_key"]

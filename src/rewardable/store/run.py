@@ -127,8 +127,13 @@ class Run:
             self._catalog.add(prompts)
 
     def prompts(self, task: str | None = None) -> list[Prompt]:
-        """Return the prompts (of one task) in the order of their keys."""
+        """Return the prompts (of one task) in the order of their keys.
+
+        DataError when a part is damaged or gone that held prompts of stored rows.
+        """
         self._catalog.refresh()
+        if self._prompts.torn() or not len(self._catalog):
+            reading.require_prompts(self._rollouts, self._counts, self._prompts)
         return self._catalog.prompts(task)
 
     # ---- rollouts -----------------------------------------------------------------------
@@ -190,6 +195,7 @@ class Run:
                     yield Bulk(
                         catalog=self._catalog,
                         policies=self.path / "policies.json",
+                        specs=self.path / "specs.json",
                         index=self._index,
                         rollouts=rollouts,
                         verdicts=verdicts,
@@ -282,7 +288,12 @@ class Run:
         return reading.graded(self._rollouts, self._verdicts, selection, prompt_keys)
 
     def groups(self) -> list[reading.Group]:
-        """Return what the run holds: rollouts and counts by task, policy and spec."""
+        """Return what the run holds: rollouts and counts by task, policy and spec.
+
+        DataError when prompts of stored rows are missing.
+        """
+        self._catalog.refresh()
+        reading.require_prompts(self._rollouts, self._counts, self._prompts)
         return reading.groups(self._rollouts, self._counts, self._prompts)
 
     # ---- counts -------------------------------------------------------------------------
@@ -341,7 +352,8 @@ class Run:
 
     def torn_parts(self) -> tuple[str, ...]:
         """Return the names of damaged parts, whose rows are ignored."""
-        return (*self._rollouts.torn(), *self._verdicts.torn(), *self._counts.torn())
+        folders = (self._rollouts, self._verdicts, self._counts, self._prompts)
+        return tuple(name for folder in folders for name in folder.torn())
 
     # ---- inside -------------------------------------------------------------------------
 

@@ -130,6 +130,46 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(row) -> None:
         FakePolicy("fake", {"p": row})
 
 
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"p": {"a": "0.5", "b": 0.5}}, "'p' must map completion texts to numbers.*'a': '0.5'"),
+        ({"p": {"a": True}}, "'a': True"),
+        ({"p": {"a": None}}, "'a': None"),
+        ({"p": {"a": math.nan}}, "'a': nan"),
+        ({"p": {"a": math.inf, "b": -math.inf}}, "'a': inf"),
+        ({"p": ["a"]}, "'p' must be a text with .*got a list"),
+        ({"p": 1.0}, "'p' must be a text with .*got a float"),
+        ([{"p": {"a": 1.0}}], "table must map prompts .*got a list"),
+        (None, "table must map prompts .*got a NoneType"),
+    ],
+)
+def test_tables_of_another_form_are_refused(tmp_path, table, message) -> None:
+    with pytest.raises(DataError, match=message):
+        FakePolicy("fake", table)
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"table": table}))
+    with pytest.raises(DataError, match=rf"odd\.json: .*{message.split('.*')[-1]}"):
+        FakePolicy.from_file(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": 3}, "'name' must be a text, got 3"),
+        ({"truncated": "22"}, "'truncated' must be a list of texts, got '22'"),
+        ({"truncated": [22]}, r"'truncated' must be a list of texts, got \[22\]"),
+        ({"failure_rate": "half"}, r"failure_rate must be a number in \[0, 1\], got 'half'"),
+        ({"failure_rate": 1.5}, r"failure_rate must be a number in \[0, 1\], got 1\.5"),
+    ],
+)
+def test_odd_fields_of_a_file_are_refused(tmp_path, fields, message) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"table": TABLE, **fields}))
+    with pytest.raises(ConfigError, match=rf"odd\.json: {message}"):
+        FakePolicy.from_file(path)
+
+
 def test_a_missing_or_foreign_file_is_a_readable_error(tmp_path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         open_engine(f"fake:{tmp_path / 'none.json'}")

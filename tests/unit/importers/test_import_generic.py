@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,10 +233,20 @@ def test_training_steps_are_warned_of(file: Path) -> None:
 
 def test_a_misspelt_column_is_named_with_its_neighbours(file: Path) -> None:
     rows = [{"question": "x", "answer": "y", "score": 1}]
-    with pytest.raises(DataError, match=r"row 1 has a column 'quesion'\. Did you mean 'question'"):
+    said = (
+        "dump.jsonl row 1 has no column 'quesion'; it has: answer, question, score. "
+        "Did you mean 'question'?"
+    )
+    with pytest.raises(DataError, match=f"^{re.escape(said)}$"):
         read(file, rows, "prompt=quesion,completion=answer,score=score")
-    with pytest.raises(DataError, match=r"for score, no row has a column 'scor'.*answer, question"):
+    said = (
+        "dump.jsonl: for score, no row has a column 'scor'; they have: answer, question, score. "
+        "Did you mean 'score'?"
+    )
+    with pytest.raises(DataError, match=f"^{re.escape(said)}$"):
         read(file, rows, "prompt=question,completion=answer,score=scor")
+    with pytest.raises(DataError, match=r"row 1 has no column 'prompt'; it has: none\.$"):
+        read(file, [{}], "prompt=prompt,completion=answer")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +291,9 @@ def test_counts(file: Path) -> None:
     fields = "policy=m,prompt_id=p,n=n,c=c"
     result = read(file, rows, fields)
     assert [(item.n, item.c) for item in result.counts] == [(70_000, p) for p in (0, 1, 2)] * 2
-    assert (result.report.n_counts, result.report.n_prompts, result.rollouts) == (6, 3, ())
+    report = result.report
+    assert (report.n_counts, report.n_prompts, result.rollouts) == (6, 3, ())
+    assert (report.n_correct, report.n_wrong, report.n_ungraded) == (6, 6 * 70_000 - 6, 0)
     with pytest.raises(DataError, match="row 1: expected 0 <= c <= n"):
         read(file, [{**rows[0], "c": 70_001}], fields)
     with pytest.raises(DataError, match="rows 1 and 7 are the same sample"):
@@ -324,6 +338,10 @@ def test_counts_into_a_run(tmp_path: Path) -> None:
     report = import_into(run, write(tmp_path / "a.jsonl", rows), config)
     counts = run.counts(policy_key=report.policies["base"], task="t")
     assert sorted(counts.c_P.tolist()) == [0, 1, 2]
+    (tmp_path / "b.jsonl").touch()
+    with pytest.raises(DataError, match=r"no rows in b\.jsonl.*at least one count"):
+        import_into(run, tmp_path / "b.jsonl", replace(config, policy="other"))
+    assert [policy.name for policy in run.policies()] == ["base"]
     with pytest.raises(DataError, match="imported for policy 'base' before"):
         import_into(run, tmp_path / "a.jsonl", config)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rewardable.errors import DataError
 from rewardable.importers import GenericImport, ImportResult, import_generic, import_into
-from rewardable.records import Outcome
+from rewardable.records import Outcome, SamplingSpec
 from rewardable.store import Run
 
 FIELDS = {"prompt": "prompt", "completion": "response", "score": "reward"}
@@ -151,9 +151,28 @@ def test_a_damaged_csv_is_named(tmp_path: Path, text: str, message: str) -> None
         read(tmp_path / "a.csv", text.encode())
 
 
-def test_an_empty_file_is_an_empty_import(tmp_path: Path) -> None:
-    result = read(tmp_path / "a.jsonl", b"\n\n")
-    assert (result.rollouts, result.report.n_rows, result.report.n_per_prompt) == ((), 0, (0, 0))
+NO_SCORES = b'{"prompt": "p", "response": [], "reward": []}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b"\n\n", r"no rows in a\.jsonl, read as jsonl: expected at least one compl"),
+        ("a.csv", b"prompt,response,reward\n", r"no rows in a\.csv, read as csv"),
+        ("a.jsonl", TORN, r"no rows in a\.jsonl.* line 1, is unfinished and was left out"),
+        ("a.jsonl", NO_SCORES, r"no rows in a\.jsonl"),
+    ],
+)
+def test_a_file_without_rows_is_refused_and_leaves_nothing(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    run = Run.create(tmp_path / "run", {})
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / name, content)
+    config = GenericImport(fields=FIELDS, spec=SamplingSpec())
+    with pytest.raises(DataError, match=message):
+        import_into(run, tmp_path / name, config)
+    assert (run.prompts(), run.policies(), run.specs(), run.groups()) == ([], [], [], [])
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
