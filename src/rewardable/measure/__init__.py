@@ -32,7 +32,9 @@ examples: quoted rollouts before and after of the prompts that fell most.
 Ungraded rollouts are in no value. An estimate that they could change counts them in
 ``n_ungraded`` and carries ``bound_low`` and ``bound_high``: the values with all of them wrong and
 all of them right, in ascending order; for a difference the two extremes, where what is wrong
-before is right after and the other way round.
+before is right after and the other way round. The bounds of pass@k and support@k (and their
+``n_ungraded``) include the prompts that are left out because some policy has no graded rollout of
+them, so they can lie beside the value, which does not.
 """
 
 from __future__ import annotations

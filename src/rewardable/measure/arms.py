@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +53,17 @@ class Counts:
         """The counts if every ungraded rollout were right."""
         return Counts(self.n_P + self.u_P, self.c_P + self.u_P, 0 * self.u_P)
 
+    def at(self, places: Sequence[int]) -> Counts:
+        """Return the counts of the prompts at these places."""
+        index = np.asarray(places, dtype=np.int64)
+        return Counts(self.n_P[index], self.c_P[index], self.u_P[index])
+
+
+def no_counts() -> Counts:
+    """Return the counts of no prompt."""
+    nothing_P = np.zeros(0, dtype=np.int64)
+    return Counts(nothing_P, nothing_P, nothing_P)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Arm:
@@ -60,6 +71,10 @@ class Arm:
 
     Two arms that are compared hold the same prompts in the same order. ``counts_only``: made
     from imported counts, so nothing is known of texts, lengths and labels.
+
+    aside: counts of the prompts that every arm has rollouts of, but some arm none that is graded;
+    they are in no value, only in bounds. n_outside, n_outside_ungraded: rollouts, and ungraded
+    ones, of all prompts that ``samples`` leaves out.
     """
 
     task: str
@@ -70,6 +85,9 @@ class Arm:
     samples: Samples
     success_at: float | None = None
     counts_only: bool = False
+    aside: Counts = field(default_factory=no_counts)
+    n_outside: int = 0
+    n_outside_ungraded: int = 0
 
     @property
     def labels(self) -> dict[str, str]:
@@ -128,6 +146,16 @@ class Arm:
     def n_ungraded(self) -> int:
         """Number of ungraded rollouts."""
         return int(self.counts.u_P.sum())
+
+    @property
+    def all_rollouts(self) -> int:
+        """Number of rollouts, those of prompts left out included."""
+        return len(self.samples.prompt_R) + self.n_outside
+
+    @property
+    def all_ungraded(self) -> int:
+        """Number of ungraded rollouts, those of prompts left out included."""
+        return self.n_ungraded + self.n_outside_ungraded
 
 
 @dataclass(frozen=True)

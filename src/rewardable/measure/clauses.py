@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rewardable.measure.arms import Arm, Pair
+from rewardable.measure.arms import TEXT, Arm, Pair
 from rewardable.measure.config import MeasureConfig
 from rewardable.measure.coverage import ALL, COVERAGE
-from rewardable.measure.curves import BEST, PASS, SOLUTIONS, SUPPORT
+from rewardable.measure.curves import BEST, PASS, SOLUTIONS, SUPPORT, solution_kind
 from rewardable.measure.estimates import SIMULTANEOUS
 from rewardable.measure.rows import FALL, NONE, certified
 from rewardable.measure.study import FUTURE, TaskStudy
 from rewardable.measure.trainability import TRAINABILITY
-from rewardable.measure.words import PERCENT, PROMPTS, SHARE, Unit, amount, brief, change, listing
+from rewardable.measure.words import (
+    PERCENT,
+    PROMPTS,
+    SHARE,
+    Unit,
+    amount,
+    brief,
+    change,
+    listing,
+    plural,
+)
 from rewardable.results import Estimate, Label, Row, Table
+from rewardable.store import NOT_GRADED
 
 BUDGETS = ("curves", "differences")
 
@@ -23,7 +34,8 @@ BUDGETS = ("curves", "differences")
 class Claim:
     """One sentence, what it is about, and the estimate it speaks of.
 
-    name: the quantity in short ("support@64"). tone: rise, fall or none.
+    name: the quantity in short ("support@64"). tone: rise, fall or none. headline: whether the
+    plain sentence may speak of it.
     """
 
     topic: str
@@ -31,6 +43,12 @@ class Claim:
     text: str
     estimate: Estimate
     tone: str = NONE
+    headline: bool = True
+
+    @property
+    def told(self) -> bool:
+        """Whether the estimate has an interval, so that a change can be told or not be shown."""
+        return self.estimate.low is not None and self.estimate.high is not None
 
 
 @dataclass(frozen=True)
@@ -99,17 +117,23 @@ def rate(source: Source, pair: Pair) -> list[Claim]:
 
 
 def reach(source: Source, pair: Pair) -> list[Claim]:
-    """State support@k, coverage@k of solutions (else their number) and best@k of scores."""
+    """State support@k, coverage@k of solutions (else their number) and best@k of scores.
+
+    Where nothing tells solutions apart but their texts, the headline leaves their number out.
+    """
     k = source.task.headline_k
     common: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
-    prompts = ("support", f"support@{k} (of {pair.before.n_prompts} prompts)")
+    prompts = ("support", f"support@{k} (of {plural(pair.before.n_prompts, 'prompt')})")
     support = compare(source, pair, prompts, BUDGETS, {**common, "metric": SUPPORT}, unit=PROMPTS)
     labels = {**common, "metric": COVERAGE, "kind": "solution", "scope": ALL}
     named = ("coverage", f"coverage@{k} of solutions")
     covered = compare(source, pair, named, ("coverage", "coverage"), labels)
     if not covered:
-        named = ("coverage", f"distinct rewarded solutions in {k} samples")
-        covered = compare(source, pair, named, BUDGETS, {**common, "metric": SOLUTIONS})
+        texts = solution_kind(source.task) == TEXT
+        noun = "texts" if texts else "solutions"
+        named = ("coverage", f"distinct rewarded {noun} in {plural(k, 'sample')}")
+        found = compare(source, pair, named, BUDGETS, {**common, "metric": SOLUTIONS})
+        covered = [replace(claim, headline=not texts) for claim in found]
     labels = {**common, "metric": BEST}
     scores = compare(source, pair, ("best", f"best@{k}"), BUDGETS, labels)
     return [*support, *covered, *scores]
@@ -127,9 +151,8 @@ def transitions(source: Source, pair: Pair) -> list[Claim]:
     control = f"false-discovery rate {PERCENT.number(rate)} %"
     power = _power(source, pair)
     if counts["lost"]:
-        noun = "prompt" if total == 1 else "prompts"
-        rest = f"; {listing(others)}" if others else ""
-        text = f"{counts['lost']} of {total} {noun} certified lost{rest} ({control}). {power}"
+        text = f"{counts['lost']} of {plural(total, 'prompt')} certified lost{_with(others)} "
+        text += f"({control}). {power}"
         return [
             Claim(topic="transitions", name="lost prompts", text=text, estimate=lost, tone=FALL)
         ]
@@ -167,28 +190,57 @@ def trainability(source: Source, pair: Pair) -> list[Claim]:
     return [Claim(topic="trainability", name=name, text=text, estimate=difference, tone=tone)]
 
 
-def ungraded(source: Source, pair: Pair) -> list[Claim]:
-    """State what the ungraded rollouts could change."""
-    missing = pair.before.n_ungraded + pair.after.n_ungraded
-    if not missing:
+def ungraded(source: Source, subject: Pair | Arm) -> list[Claim]:
+    """State how many rollouts are ungraded, what that leaves out and what it could change.
+
+    Rollouts of prompts that are left out count too.
+    """
+    arms = (subject,) if isinstance(subject, Arm) else (subject.before, subject.after)
+    missing, aside = sum(arm.all_ungraded for arm in arms), len(arms[0].aside.n_P)
+    if not missing and not aside:
         return []
-    k = source.task.headline_k
-    labels: dict[str, Label] = {"metric": SUPPORT, "k": k, "band": SIMULTANEOUS}
-    estimate = source.of("differences", pair, **labels) or Estimate(value=None)
-    total = len(pair.before.samples.prompt_R) + len(pair.after.samples.prompt_R)
-    text = f"{missing} of {total} rollouts are ungraded and in no estimate"
-    if estimate.bound_low is not None and estimate.bound_high is not None:
-        low, high = (PROMPTS.number(end, signed=True) for end in
-                     (estimate.bound_low, estimate.bound_high))  # fmt: skip
-        text += f"; whatever they are, the change of support@{k} lies between {low} and {high}"
+    total = sum(arm.all_rollouts for arm in arms)
+    text = f"{missing} of {plural(total, 'rollout')} "
+    text += "is ungraded" if missing == 1 else "are ungraded"
+    text += " and in no estimate"
+    if aside:
+        verb = "is" if aside == 1 else "are"
+        text += f"; {plural(aside, 'prompt')} {verb} left out for having no graded rollout"
+        text += "" if isinstance(subject, Arm) else " of some policy"
+    limits, estimate = _limits(source, subject)
+    text += limits
+    if any(arm.samples.reasons.get(NOT_GRADED) for arm in arms):
+        text += "; some rollouts were never graded: run rewardable grade"
     return [Claim(topic="ungraded", name="ungraded", text=f"{text}.", estimate=estimate)]
+
+
+def _limits(source: Source, subject: Pair | Arm) -> tuple[str, Estimate]:
+    """Say between which values pass@1 and support@k lie; the estimate is support's."""
+    k = source.task.headline_k
+    alone = isinstance(subject, Arm)
+    support = Estimate(value=None)
+    parts: list[str] = []
+    for name, metric, at, unit in (
+        ("pass@1", PASS, 1, SHARE),
+        (f"support@{k}", SUPPORT, k, PROMPTS),
+    ):
+        labels: dict[str, Label] = {"metric": metric, "k": at, "band": SIMULTANEOUS}
+        estimate = source.of("curves" if alone else "differences", subject, **labels)
+        if estimate is None or estimate.bound_low is None or estimate.bound_high is None:
+            continue
+        support = estimate
+        low, high = (unit.number(end, signed=not alone) for end in
+                     (estimate.bound_low, estimate.bound_high))  # fmt: skip
+        parts.append(f"{name} lies between {low} and {high}")
+    told = listing(parts if alone else [f"the change of {part}" for part in parts])
+    return f"; whatever they are, {told}" if parts else "", support
 
 
 def description(source: Source, arm: Arm) -> list[Claim]:
     """State what one policy alone reaches."""
     k, group = source.task.headline_k, source.config.group
     at_k: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
-    prompts = f"support@{k} (of {arm.n_prompts} prompts)"
+    prompts = f"support@{k} (of {plural(arm.n_prompts, 'prompt')})"
     share = f"groups of {group} that would show reward variation"
     wanted = (
         ("pass", "pass@1", SHARE, "curves", {"metric": PASS, "k": 1, "band": SIMULTANEOUS}),

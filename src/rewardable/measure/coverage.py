@@ -47,8 +47,13 @@ def coverage_table(study: Study) -> Table:
 
 
 def coverage_kinds(task: TaskStudy) -> list[str]:
-    """Return the label kinds that occur and whose totals are known for some prompt."""
+    """Return the label kinds that occur and whose totals are known for some prompt.
+
+    Without any success no label can occur: then every kind with totals, all with coverage 0.
+    """
     kinds = set[str]().union(*(arm.samples.labels for arm in task.arms))
+    if not any(arm.counts.c_P.any() for arm in task.arms):
+        kinds |= set(task.arms[0].samples.totals)
     totals = task.arms[0].samples.totals
     known = [kind for kind in kinds if kind in totals and np.isfinite(totals[kind]).any()]
     return sorted(known, key=lambda kind: (kind != "solution", kind))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewardable.measure.arms import Pair
 from rewardable.measure.clauses import Claim, Source, compare
 from rewardable.measure.coverage import ALL, COVERAGE
@@ -13,7 +15,8 @@ from rewardable.measure.truncation import AS_WRONG, JUDGED, LEFT_OUT
 from rewardable.measure.words import COUNT, NATS, PROMPTS, SHARE, Unit, amount
 from rewardable.results import Estimate, Label
 
-WORDS = {RISE: "a rise", FALL: "a fall", NONE: "no change"}
+UNKNOWN = "unknown"
+WORDS = {RISE: "a rise", FALL: "a fall", NONE: "no change", UNKNOWN: "nothing that can be told"}
 
 
 def shape(source: Source, pair: Pair) -> list[Claim]:
@@ -57,8 +60,7 @@ def _across(
     ]
     unit = PROMPTS if table == "differences" else SHARE
     parts = [
-        f"at {other.after.spec} {WORDS[certified(estimate)]} "
-        f"({amount(estimate, unit, signed=True)})"
+        f"at {other.after.spec} {WORDS[_called(estimate)]} ({amount(estimate, unit, signed=True)})"
         for other, estimate in found
         if estimate is not None
     ]
@@ -84,14 +86,38 @@ def truncation(source: Source, pair: Pair) -> list[Claim]:
     )
     k = source.task.headline_k
     found = {reading: _call(source, pair, k, reading) for reading in (JUDGED, AS_WRONG, LEFT_OUT)}
-    calls = {reading: certified(estimate) for reading, estimate in found.items()}
+    calls = {reading: _called(estimate) for reading, estimate in found.items()}
     estimate = found[LEFT_OUT]
+    if set(calls.values()) == {UNKNOWN}:
+        text += f"; what happened to pass@{k} cannot be told, however those are read."
+        return [Claim(topic="truncation", name="truncation", text=text, estimate=estimate)]
+    if calls[LEFT_OUT] == UNKNOWN:
+        text += f", and pass@{k} cannot be told without them: {_told(calls)}. Raise the limit."
+        return [
+            Claim(topic="truncation", name="truncation", text=text, estimate=estimate, tone=FALL)
+        ]
     if len(set(calls.values())) == 1:
         text += f"; the call on pass@{k} is the same with those counted as wrong or left out."
         return [Claim(topic="truncation", name="truncation", text=text, estimate=estimate)]
-    told = ", ".join(f"{WORDS[call]} with them {reading}" for reading, call in calls.items())
-    text += f", and pass@{k} depends on them: {told}. Raise the limit before trusting either."
+    text += f", and pass@{k} depends on them: {_told(calls)}."
+    text += " Raise the limit before trusting either."
     return [Claim(topic="truncation", name="truncation", text=text, estimate=estimate, tone=FALL)]
+
+
+def _told(calls: Mapping[str, str]) -> str:
+    parts = [f"{WORDS[call]} with them {reading}" for reading, call in calls.items()
+             if (reading, call) != (LEFT_OUT, UNKNOWN)]  # fmt: skip
+    told = ", ".join(parts)
+    if calls[LEFT_OUT] == UNKNOWN:
+        told += "; with them left out nothing is left to judge by"
+    return told
+
+
+def _called(estimate: Estimate) -> str:
+    """Return the call; unknown where there is no value or no interval."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return UNKNOWN
+    return certified(estimate)
 
 
 def _call(source: Source, pair: Pair, k: int, reading: str) -> Estimate:

@@ -24,6 +24,8 @@ class PerPrompt:
 
     low_PK, high_PK: the values at the two extremes of what the ungraded rollouts could be; None
     where there are none or where the metric needs no grade.
+    aside_low_QK, aside_high_QK: the same of prompts that have no value, because some arm has no
+    graded rollout of them; bounds include them.
     total: the estimate is the sum over prompts, not the mean.
     undefined: why a value can be NaN, in words.
     """
@@ -33,6 +35,8 @@ class PerPrompt:
     n_ungraded: int = 0
     low_PK: Floats | None = None
     high_PK: Floats | None = None
+    aside_low_QK: Floats | None = None
+    aside_high_QK: Floats | None = None
     total: bool = False
     undefined: str = "undefined"
 
@@ -179,6 +183,8 @@ def _measured(
     warnings: tuple[str, ...], config: MeasureConfig,
 ) -> Measured:  # fmt: skip
     scale = float(len(items[0].values_PK)) if items[0].total else 1.0
+    aside_QK = items[0].aside_low_QK
+    more = len(aside_QK) if items[0].total and aside_QK is not None else 0
     low, high = _bounds(items, column)
     common = Estimate(
         value=None,
@@ -186,8 +192,8 @@ def _measured(
         n_prompts=len(items[0].values_PK),
         n_graded=sum(item.n_graded for item in items),
         n_ungraded=sum(item.n_ungraded for item in items),
-        bound_low=_scaled(low, scale),
-        bound_high=_scaled(high, scale),
+        bound_low=_scaled(low, scale + more),
+        bound_high=_scaled(high, scale + more),
         warnings=warnings,
     )
     if curve is None:
@@ -209,8 +215,9 @@ def _measured(
 def _gap(items: Sequence[PerPrompt], column: int) -> str:
     if not len(items[0].values_PK):
         return f"no value: no prompt is left ({items[0].undefined})"
-    gaps = [int(np.isnan(item.values_PK[:, column]).sum()) for item in items]
-    return f"no value: undefined for {max(gaps)} prompts ({items[0].undefined})"
+    gaps = max(int(np.isnan(item.values_PK[:, column]).sum()) for item in items)
+    noun = "prompt" if gaps == 1 else "prompts"
+    return f"no value: undefined for {gaps} {noun} ({items[0].undefined})"
 
 
 def _bounds(items: Sequence[PerPrompt], column: int) -> tuple[float | None, float | None]:
@@ -219,8 +226,11 @@ def _bounds(items: Sequence[PerPrompt], column: int) -> tuple[float | None, floa
         return None, None
     ends = [
         [
-            float((item.values_PK if end is None else end)[:, column].mean())
-            for end in (item.low_PK, item.high_PK)
+            _mean_with(item.values_PK if end is None else end, aside, column)
+            for end, aside in (
+                (item.low_PK, item.aside_low_QK),
+                (item.high_PK, item.aside_high_QK),
+            )
         ]
         for item in items
     ]
@@ -228,6 +238,13 @@ def _bounds(items: Sequence[PerPrompt], column: int) -> tuple[float | None, floa
         return ends[0][0], ends[0][1]
     (before_low, before_high), (after_low, after_high) = ends
     return after_low - before_high, after_high - before_low
+
+
+def _mean_with(values_PK: Floats, aside_QK: Floats | None, column: int) -> float:
+    values_P = values_PK[:, column]
+    return float(
+        (values_P if aside_QK is None else np.append(values_P, aside_QK[:, column])).mean()
+    )
 
 
 def _scaled(value: float | None, scale: float) -> float | None:

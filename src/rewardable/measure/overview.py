@@ -54,13 +54,13 @@ def _rows(study: Study, task: TaskStudy, arm: Arm) -> list[Row]:
 
 
 def _ungraded(arm: Arm) -> list[str]:
-    if not arm.n_ungraded:
+    if not arm.all_ungraded:
         return []
     reasons = sorted(arm.samples.reasons.items(), key=lambda item: -item[1])
     listing = "; ".join(f"{reason}: {number}" for reason, number in reasons[:4])
-    told = f" ({listing})" if sum(n for _, n in reasons) == arm.n_ungraded else ""
+    told = f" ({listing})" if sum(n for _, n in reasons) == arm.all_ungraded else ""
     return [
-        f"{arm.task}: {arm.n_ungraded} of {len(arm.samples.prompt_R)} rollouts of {arm.policy} at "
+        f"{arm.task}: {arm.all_ungraded} of {arm.all_rollouts} rollouts of {arm.policy} at "
         f"{arm.spec} are ungraded{told}. They are in no estimate; every estimate they could change "
         "carries its bounds, with all of them wrong and all of them right."
     ]

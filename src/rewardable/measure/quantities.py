@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,9 +25,23 @@ FEW = "fewer graded rollouts than the budget"
 def pass_curve(
     arm: Arm, ks: Sequence[int], *, total: bool = False, counts: Counts | None = None
 ) -> PerPrompt:
-    """pass@k of each prompt; as a total it is support@k, the expected prompts with a success."""
-    return counted(
-        arm, lambda c: pass_at_k(c.n_P, c.c_P, list(ks)), total=total, undefined=FEW, counts=counts
+    """pass@k of each prompt; as a total it is support@k, the expected prompts with a success.
+
+    Its bounds include the prompts set aside because some arm has no graded rollout of them.
+    """
+
+    def metric(c: Counts) -> Floats:
+        return pass_at_k(c.n_P, c.c_P, list(ks))
+
+    item = counted(arm, metric, total=total, undefined=FEW, counts=counts)
+    aside = arm.aside
+    if counts is not None or not len(aside.n_P):
+        return item
+    return replace(
+        item,
+        n_ungraded=item.n_ungraded + int(aside.u_P.sum()),
+        aside_low_QK=np.nan_to_num(metric(aside.all_wrong), nan=0.0),
+        aside_high_QK=np.nan_to_num(metric(aside.all_right), nan=1.0),
     )
 
 

@@ -10,7 +10,7 @@ from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.measure.arms import Arm, Pair, restrict, samples_from_counts
 from rewardable.measure.config import MeasureConfig, budgets, headline_budget
 from rewardable.records import Policy, SamplingSpec
-from rewardable.store import UNKNOWN_SPEC, Run
+from rewardable.store import NOT_GRADED, UNKNOWN_SPEC, Run
 
 MAIN, FUTURE = "main", "future"
 
@@ -246,6 +246,8 @@ def _short(task: str, n: int, least: int) -> tuple[str, ...]:
 def align(arms: Sequence[Arm]) -> tuple[tuple[Arm, ...], tuple[str, ...]]:
     """Restrict the arms to the prompts that each of them has graded; say what was left out.
 
+    Prompts of which every arm has rollouts, but some arm no graded one, stay as ``aside``.
+
     Raises DataError, with every arm's number of prompts, when no prompt remains.
     """
     graded = [_graded_keys(arm) for arm in arms]
@@ -255,11 +257,35 @@ def align(arms: Sequence[Arm]) -> tuple[tuple[Arm, ...], tuple[str, ...]]:
             f"{arm.policy} at {arm.spec}: {arm.n_prompts} prompts, {len(keys)} with graded rollouts"
             for arm, keys in zip(arms, graded, strict=True)
         )
-        raise DataError(f"task {arms[0].task}: no prompt is graded for every policy ({listing}).")
+        raise DataError(
+            f"task {arms[0].task}: no prompt is graded for every policy ({listing}).{_hint(arms)}"
+        )
     keys = [key for key in arms[0].samples.prompt_keys if key in common]
-    warnings = _left_out(arms, len(keys))
-    aligned = tuple(replace(arm, samples=restrict(arm.samples, keys)) for arm in arms)
-    return aligned, warnings
+    aside = sorted(set[str].intersection(*map(_sampled_keys, arms)) - common)
+    aligned = tuple(_aligned(arm, keys, aside) for arm in arms)
+    return aligned, _left_out(arms, len(keys), len(aside))
+
+
+def _hint(arms: Sequence[Arm]) -> str:
+    never = any(NOT_GRADED in arm.samples.reasons for arm in arms)
+    return " Some rollouts were never graded: run rewardable grade." if never else ""
+
+
+def _aligned(arm: Arm, keys: Sequence[str], aside: Sequence[str]) -> Arm:
+    place = {key: position for position, key in enumerate(arm.samples.prompt_keys)}
+    kept = restrict(arm.samples, keys)
+    return replace(
+        arm,
+        samples=kept,
+        aside=arm.counts.at([place[key] for key in aside]),
+        n_outside=len(arm.samples.prompt_R) - len(kept.prompt_R),
+        n_outside_ungraded=arm.n_ungraded - int(arm.counts.at([place[k] for k in keys]).u_P.sum()),
+    )
+
+
+def _sampled_keys(arm: Arm) -> set[str]:
+    n_P = arm.rollouts_P.tolist()
+    return {key for key, n in zip(arm.samples.prompt_keys, n_P, strict=True) if n > 0}
 
 
 def _graded_keys(arm: Arm) -> set[str]:
@@ -267,12 +293,18 @@ def _graded_keys(arm: Arm) -> set[str]:
     return {key for key, n in zip(arm.samples.prompt_keys, n_P.tolist(), strict=True) if n > 0}
 
 
-def _left_out(arms: Sequence[Arm], kept: int) -> tuple[str, ...]:
+def _left_out(arms: Sequence[Arm], kept: int, aside: int) -> tuple[str, ...]:
     everything = set[str]().union(*(arm.samples.prompt_keys for arm in arms))
     if len(everything) == kept:
         return ()
     listing = ", ".join(f"{arm.policy} at {arm.spec} has {arm.n_prompts}" for arm in arms)
     return (
         f"Task {arms[0].task}: {kept} of {len(everything)} prompts have graded rollouts of every "
-        f"policy and are compared; the other {len(everything) - kept} are left out ({listing}).",
+        f"policy and are compared; the other {len(everything) - kept} are left out ({listing})."
+        + (
+            f" {aside} of those left out have rollouts of every policy, but of some policy none "
+            "that is graded; the bounds of pass@k and support@k include them."
+            if aside
+            else ""
+        ),
     )

@@ -97,9 +97,11 @@ def _common(pair: Pair, found: Transitions) -> dict[str, Any]:
 
 
 def _chance(power: float) -> str:
-    """Write a probability; one that is not certain is never 100 %."""
+    """Write a probability; one that is not certain is never 100 %, nor a small one 0 %."""
     if power > 0.995:
         return "over 99 %"
+    if power < 0.01:
+        return "under 1 %"
     return f"{100 * power:.0f} %"
 
 

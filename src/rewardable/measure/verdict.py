@@ -13,7 +13,7 @@ from rewardable.measure.arms import Arm, Pair
 from rewardable.measure.clauses import Claim, Source
 from rewardable.measure.rows import FALL, NONE, RISE, row
 from rewardable.measure.study import Study, TaskStudy
-from rewardable.measure.words import listing
+from rewardable.measure.words import listing, plural
 from rewardable.results import Row, Table
 
 BAND_CAVEAT = (
@@ -70,18 +70,20 @@ def _row(task: TaskStudy, subject: Pair | Arm, claim: Claim, headline: bool) -> 
 
 def _claims(source: Source, subject: Pair | Arm) -> list[Claim]:
     if isinstance(subject, Arm):
-        return _with_plain(source, subject, clauses.description(source, subject))
+        claims = [*clauses.description(source, subject), *clauses.ungraded(source, subject)]
+        return _with_plain(source, subject, claims)
     changes = [*clauses.rate(source, subject), *clauses.reach(source, subject)]
     forecast = clauses.trainability(source, subject)
     future = clauses.is_future(source)
-    plain = _plain(subject, changes, source)
+    lost = clauses.transitions(source, subject)
+    plain = _plain(subject, changes, lost, source)
     if future:
-        plain = _future(subject, forecast[0], changes, source)
+        plain = _future(subject, forecast[0], [*changes, *lost], source)
     order = [forecast, changes] if future else [changes]
     return [
         plain,
         *(claim for part in order for claim in part),
-        *clauses.transitions(source, subject),
+        *lost,
         *([] if future else forecast),
         *doubts.shape(source, subject),
         *doubts.temperatures(source, subject),
@@ -94,7 +96,8 @@ def _size(source: Source, subject: Pair | Arm) -> str:
     arms = (subject,) if isinstance(subject, Arm) else (subject.before, subject.after)
     n_P = [int(n) for arm in arms for n in (arm.rollouts_P.min(), arm.rollouts_P.max())]
     n = f"{min(n_P)}" if min(n_P) == max(n_P) else f"{min(n_P)} to {max(n_P)}"
-    return f"{arms[0].n_prompts} prompts, {n} samples each"
+    noun = "sample" if max(n_P) == 1 else "samples"
+    return f"{plural(arms[0].n_prompts, 'prompt')}, {n} {noun} each"
 
 
 def _with_plain(source: Source, arm: Arm, claims: list[Claim]) -> list[Claim]:
@@ -102,24 +105,45 @@ def _with_plain(source: Source, arm: Arm, claims: list[Claim]) -> list[Claim]:
     return [Claim(topic="plain", name="", text=text, estimate=claims[0].estimate), *claims]
 
 
-def _plain(pair: Pair, changes: Sequence[Claim], source: Source) -> Claim:
-    """Say what happened in one sentence without numbers."""
-    first, rest = changes[0], changes[1:]
-    named = {tone: [claim.name.split(" (")[0] for claim in rest if claim.tone == tone]
+def _plain(pair: Pair, changes: Sequence[Claim], lost: Sequence[Claim], source: Source) -> Claim:
+    """Say what happened in one sentence; its only numbers are sizes and lost prompts."""
+    words, tone = _headline(pair.before.policy, pair.after.policy, changes)
+    told = _lost(lost)
+    text = f"{source.title}: {words}{told} ({_size(source, pair)})."
+    tone = FALL if told else tone
+    return Claim(topic="plain", name="", text=text, estimate=changes[0].estimate, tone=tone)
+
+
+def _headline(before: str, after: str, changes: Sequence[Claim]) -> tuple[str, str]:
+    """Return words and tone. Quantities without an interval are left out."""
+    told = [claim for claim in changes if claim.told and claim.headline]
+    if not {"pass", "support"} & {claim.topic for claim in told}:
+        return f"too little data to say how {after} differs from {before}", NONE
+    rate = next((claim.tone for claim in told if claim.topic == "pass"), None)
+    named = {tone: [_short(claim) for claim in told if claim.topic != "pass" and claim.tone == tone]
              for tone in (FALL, RISE, NONE)}  # fmt: skip
-    blind = [claim for claim in changes if claim.estimate.low is None]
-    before, after = pair.before.policy, pair.after.policy
-    if blind:
-        words = f"too little data to say how {after} differs from {before}"
-    else:
-        words = _what_happened(before, after, first.tone, named)
-    text = f"{source.title}: {words} ({_size(source, pair)})."
-    tone = NONE if blind else FALL if named[FALL] else first.tone
-    return Claim(topic="plain", name="", text=text, estimate=first.estimate, tone=tone)
+    tone = FALL if named[FALL] else rate or NONE
+    return _what_happened(before, after, rate, named), tone
 
 
-def _what_happened(before: str, after: str, rate: str, named: Mapping[str, list[str]]) -> str:
+def _short(claim: Claim) -> str:
+    return claim.name.split(" (")[0]
+
+
+def _lost(claims: Sequence[Claim]) -> str:
+    """Say how many prompts are certified lost; nothing where none is."""
+    found = [claim.estimate for claim in claims if claim.tone == FALL]
+    return "".join(
+        f"; {one.value or 0:.0f} of {plural(one.n_prompts, 'prompt')} certified lost"
+        for one in found
+    )
+
+
+def _what_happened(
+    before: str, after: str, rate: str | None, named: Mapping[str, list[str]]
+) -> str:
     fell, rose, same = (listing(named[tone]) for tone in (FALL, RISE, NONE))
+    unshown = "nothing can be told of pass@1" if rate is None else "no change of pass@1 is shown"
     if rate == RISE:
         words = f"{after} is right more often than {before}"
         words += f" but reaches less: {fell} fell" if fell else ""
@@ -128,11 +152,11 @@ def _what_happened(before: str, after: str, rate: str, named: Mapping[str, list[
             f", and {fell} fell" if fell else ""
         )
     elif fell:
-        words = f"{after} reaches less than {before}: {fell} fell; no change of pass@1 is shown"
-    elif not rose:
+        words = f"{after} reaches less than {before}: {fell} fell; {unshown}"
+    elif not rose and rate == NONE:
         return f"no change is shown between {before} and {after}"
     else:
-        words = f"no change of pass@1 is shown between {before} and {after}"
+        words = f"{unshown} between {before} and {after}"
     words += f"; {rose} rose" if rose else ""
     return words + (f"; no change of {same.replace(' and ', ' or ')} is shown" if same else "")
 
@@ -145,8 +169,10 @@ def _future(pair: Pair, forecast: Claim, changes: Sequence[Claim], source: Sourc
         FALL: f"{after} gives later training less to learn from than {before}",
         NONE: f"no change is shown in what later training could learn from, {before} or {after}",
     }[forecast.tone]
-    fell = [claim.name.split(" (")[0] for claim in changes if claim.tone == FALL]
-    words += f"; {listing(fell)} fell" if fell else ""
+    lost = _lost([claim for claim in changes if claim.topic == "transitions"])
+    fell = [_short(claim) for claim in changes
+            if claim.tone == FALL and claim.headline and claim.topic != "transitions"]  # fmt: skip
+    words += (f"; {listing(fell)} fell" if fell else "") + lost
     text = f"{source.title} ({source.config.future_note}): {words} ({_size(source, pair)})."
-    tone = FALL if fell else forecast.tone
+    tone = FALL if fell or lost else forecast.tone
     return Claim(topic="plain", name="", text=text, estimate=forecast.estimate, tone=tone)

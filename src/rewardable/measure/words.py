@@ -76,7 +76,16 @@ def change(
 
 def _why_no_interval(estimate: Estimate) -> str:
     reason = estimate.warnings[-1] if estimate.warnings else "no interval"
-    return f"{estimate.n_prompts} prompts: {reason}"
+    return f"{plural(estimate.n_prompts, 'prompt')}: {reason}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> plural(1, "prompt"), plural(2, "prompt")
+    ('1 prompt', '2 prompts')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listing(names: Sequence[str], word: str = "and") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rewardable.measure import MeasureConfig, measure_run
-from rewardable.measure.words import NATS, PERCENT, amount, change, listing
+from rewardable.measure.words import NATS, PERCENT, amount, change, listing, plural
 from rewardable.results import Estimate, Table
 
 
@@ -41,15 +41,18 @@ def test_rise_and_fall(fake: ModuleType) -> None:
     config = {"main_task": "countdown", "future_tasks": ("countdown-division",)}
     verdict = compare(run, policies, **config)
     plain = verdict.select(topic="plain")
-    assert plain[0].labels["text"] == (
-        "countdown: step 200 is right more often than base but reaches less: support@64 and "
-        "coverage@64 of solutions fell (96 prompts, 128 samples each)."
+    assert re.fullmatch(
+        r"countdown: step 200 is right more often than base but reaches less: support@64 and "
+        r"coverage@64 of solutions fell; \d+ of 96 prompts certified lost "
+        r"\(96 prompts, 128 samples each\)\.",
+        str(plain[0].labels["text"]),
     )
     assert plain[0].labels["tone"] == "fall"
-    assert plain[1].labels["text"] == (
-        "countdown-division (not trained yet): step 200 gives later training less to learn from "
-        "than base; pass@1, support@64 and coverage@64 of solutions fell "
-        "(96 prompts, 128 samples each)."
+    assert re.fullmatch(
+        r"countdown-division \(not trained yet\): step 200 gives later training less to learn from "
+        r"than base; pass@1, support@64 and coverage@64 of solutions fell(; \d+ of 96 prompts "
+        r"certified lost)? \(96 prompts, 128 samples each\)\.",
+        str(plain[1].labels["text"]),
     )
     number = r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\]"
     assert re.match(rf"pass@1 rose from {number} to {number} \(difference", said(verdict, "pass"))
@@ -147,3 +150,7 @@ def test_a_difference_without_interval_claims_nothing() -> None:
 
 def test_listing() -> None:
     assert [listing(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_plurals() -> None:
+    assert [plural(n, "prompt") for n in (0, 1, 2)] == ["0 prompts", "1 prompt", "2 prompts"]
