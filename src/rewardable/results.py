@@ -115,7 +115,8 @@ def table_from_json(text: str) -> Table:
 
 
 def _estimate(raw: dict[str, Any]) -> Estimate:
-    return Estimate(**{**raw, "warnings": tuple(raw["warnings"])})
+    values: dict[str, Any] = {**raw, "warnings": tuple(raw["warnings"])}
+    return Estimate(**values)
 
 
 def _finite(value: Any) -> Any:
