@@ -11,7 +11,7 @@ from rewardable.metrics.checks import Floats, Ints, counts, level_alpha, whole
 from rewardable.metrics.intervals import Interval
 from rewardable.metrics.passk import pass_at_k
 from rewardable.metrics.subsets import hit
-from rewardable.metrics.units import LEAST_INFORMATIVE
+from rewardable.metrics.units import LEAST_EFFECTIVE, LEAST_INFORMATIVE
 
 
 def fixed_prompts_interval(
@@ -42,8 +42,8 @@ def fixed_prompts_interval(
     ------------------------
     The mean of 1 - (1-p_i)^k over the given prompts, p_i fixed. The variance is the sum of
     within-prompt jackknife variances, which is too large rather than too small (Efron and Stein);
-    with fewer than 20 prompts between never and always solved, or k = n, where no within-prompt
-    variance can be seen, the bound of Hoeffding for independent values in [0, 1] is used.
+    with fewer than 20 prompts that show any, a variance that a few prompts carry, or k = n, where
+    none can be seen, the bound of Hoeffding for independent values in [0, 1] is used.
 
     When it misleads
     ----------------
@@ -65,12 +65,14 @@ def fixed_prompts_interval(
     if whole(k, "k") > n.min():
         raise ConfigError(f"k = {k} exceeds the smallest number of rollouts, {n.min()}.")
     mean = float(pass_at_k(n, c, k).mean())
-    mixed = int(((c > 0) & (c < n)).sum())
-    if mixed < LEAST_INFORMATIVE or k >= n.min():
+    spread = _jackknife(n, c, k) if k < n.min() else np.zeros(n.size)
+    mixed, total = int((spread > 0).sum()), float(spread.sum())
+    few = mixed < LEAST_INFORMATIVE or total**2 < LEAST_EFFECTIVE * float((spread**2).sum())
+    if few:
         low, high = hoeffding_interval(mean, n.size, alpha)
-        why = f"{mixed} prompts between never and always solved: Hoeffding's bound"
+        why = f"{mixed} prompts show within-prompt variance, too few: Hoeffding's bound"
         return Interval(mean=mean, low=low, high=high, level=level, method=why, warnings=(why,))
-    half = float(ndtri(1 - alpha / 2)) * np.sqrt(_jackknife(n, c, k).sum()) / n.size
+    half = float(ndtri(1 - alpha / 2)) * np.sqrt(total) / n.size
     return Interval(
         mean=mean,
         low=float(max(mean - half, 0.0)),
