@@ -20,10 +20,11 @@ def functions(path: Path) -> Iterator[Function]:
             yield node
 
 
-def length(node: Function) -> int:
-    """Lines of a function without its docstring (a metric's has eight fixed headings)."""
+def length(node: Function, path: Path) -> int:
+    """Lines of a function; in ``metrics`` (eight fixed docstring headings) of its code alone."""
     assert node.end_lineno is not None
-    return node.end_lineno - node.lineno + 1 - docstring_lines(node)
+    whole = node.end_lineno - node.lineno + 1
+    return whole - docstring_lines(node) if path.parent.name == "metrics" else whole
 
 
 def docstring_lines(node: Function) -> int:
@@ -36,12 +37,12 @@ def docstring_lines(node: Function) -> int:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
 def test_file_and_functions_are_short(path: Path) -> None:
     assert path.read_text(encoding="utf-8").count("\n") <= 400
-    too_long = [f"{node.name} {length(node)}" for node in functions(path) if length(node) > 60]
+    too_long = [node.name for node in functions(path) if length(node, path) > 60]
     assert too_long == []
 
 
 def test_the_median_function_is_short() -> None:
-    lengths = [length(node) for path in FILES for node in functions(path)]
+    lengths = [length(node, path) for path in FILES for node in functions(path)]
     assert statistics.median(lengths) <= 15
 
 

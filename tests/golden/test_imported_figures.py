@@ -47,10 +47,12 @@ def test_pythia_counts(shared_data: Path, tmp_path: Path) -> None:
 
     curves = measure(open_existing(tmp_path / "run"), base="Pythia 12B")["curves"]
     raw = [json.loads(line) for line in dump.read_text(encoding="utf-8").split("\n") if line]
-    for model in ("Pythia 70M", "Pythia 12B"):
+    arms = sorted({(row["model"], row["benchmark"]) for row in raw})
+    assert len(arms) == 14
+    for model, task in arms:
         for k in (1, 64, 128):
-            rows = [r for r in raw if r["model"] == model and r["benchmark"] == "MATH"]
+            rows = [r for r in raw if (r["model"], r["benchmark"]) == (model, task)]
             # the file's own unbiased values, made by others
             wanted = np.mean([r["pass_at_k"][r["k"].index(k)] for r in rows])
-            got = curves.one(task="MATH", policy=model, metric="pass@k", k=k, band="simultaneous")
+            got = curves.one(task=task, policy=model, metric="pass@k", k=k, band="simultaneous")
             assert got.value == pytest.approx(wanted, abs=1e-9)

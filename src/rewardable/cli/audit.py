@@ -32,22 +32,20 @@ def audit(
 ) -> None:
     """Sample, grade, measure and report a base policy and checkpoints of its run."""
     from rewardable.workflows.audit import audit as run_audit
-    from rewardable.workflows.config import RunConfig
-    from rewardable.workflows.sources import resolve_source
 
-    config = RunConfig(
-        policies=tuple(resolve_source(policy) for policy in policies),
-        task=task,
-        future_tasks=tuple(future_task or ()),
+    config = o.run_config(
+        policies,
+        task,
+        future_task,
+        temperatures,
+        template_from,
         n=n,
         prompts=prompts,
-        temperatures=o.parse_temperatures(temperatures),
         top_p=top_p,
         max_new_tokens=max_new_tokens,
         seed=seed,
         group=group,
         prompt_format=prompt_format,
-        template_from=resolve_source(template_from),
         own_templates=own_templates,
         device=device,
         dtype=dtype,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rewardable.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rewardable.workflows.config import RunConfig
 
 Policies = Annotated[
     list[str],
@@ -69,3 +72,25 @@ def parse_temperatures(text: str) -> tuple[float, ...]:
 def default_out(out: Path | None, task: str) -> Path:
     """Return the run folder: the given one, or ``runs/`` and the task's name."""
     return out if out is not None else Path("runs") / task.partition(":")[0].replace(".", "-")
+
+
+def run_config(
+    policies: list[str],
+    task: str,
+    future_task: list[str] | None,
+    temperatures: str,
+    template_from: str = "",
+    **plain: Any,
+) -> RunConfig:
+    """Build a run's configuration from options; ``plain`` ones are passed as they are."""
+    from rewardable.workflows.config import RunConfig
+    from rewardable.workflows.sources import resolve_source
+
+    return RunConfig(
+        policies=tuple(resolve_source(policy) for policy in policies),
+        task=task,
+        future_tasks=tuple(future_task or ()),
+        temperatures=parse_temperatures(temperatures),
+        template_from=resolve_source(template_from),
+        **plain,
+    )

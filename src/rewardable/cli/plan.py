@@ -29,17 +29,15 @@ def plan(
     ] = 64,
 ) -> None:
     """Tell tokens, hours and the smallest loss that an audit would certify."""
-    from rewardable.workflows.config import RunConfig
     from rewardable.workflows.plan import plan as make_plan
-    from rewardable.workflows.sources import resolve_source
 
-    config = RunConfig(
-        policies=tuple(resolve_source(policy) for policy in policies),
-        task=task,
-        future_tasks=tuple(future_task or ()),
+    config = o.run_config(
+        policies,
+        task,
+        future_task,
+        temperatures,
         n=n,
         prompts=prompts,
-        temperatures=o.parse_temperatures(temperatures),
         max_new_tokens=max_new_tokens,
         seed=seed,
         device=device,

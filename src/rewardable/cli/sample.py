@@ -29,24 +29,22 @@ def sample(
     retry_failed: o.RetryFailed = False,
 ) -> None:
     """Draw rollouts into a run folder; run it again to go on after an interruption."""
-    from rewardable.workflows.config import RunConfig
     from rewardable.workflows.sample import open_run
     from rewardable.workflows.sample import sample as run_sample
-    from rewardable.workflows.sources import resolve_source
 
-    config = RunConfig(
-        policies=tuple(resolve_source(policy) for policy in policies),
-        task=task,
-        future_tasks=tuple(future_task or ()),
+    config = o.run_config(
+        policies,
+        task,
+        future_task,
+        temperatures,
+        template_from,
         n=n,
         prompts=prompts,
-        temperatures=o.parse_temperatures(temperatures),
         top_p=top_p,
         max_new_tokens=max_new_tokens,
         seed=seed,
         group=group,
         prompt_format=prompt_format,
-        template_from=resolve_source(template_from),
         own_templates=own_templates,
         device=device,
         dtype=dtype,
