@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from rewardable.engines.hf.checkpoints import locate
 from rewardable.engines.hf.decoder import Decoder, PlainDecoder
 from rewardable.engines.hf.finish import Finisher
+from rewardable.engines.hf.hidden import hidden_states
 from rewardable.engines.hf.load import Loaded, load, load_template, template_of
 from rewardable.engines.hf.memory import automatic_rows
+from rewardable.engines.hf.pieces import pieces, vocabulary_key
 from rewardable.engines.hf.prompts import PromptEncoder
 from rewardable.engines.hf.rows import Job
 from rewardable.engines.hf.sample import SampleLoop, context_length, new_state
@@ -18,10 +21,11 @@ from rewardable.engines.hf.score import Item, full_logits, score_items
 from rewardable.engines.hf.shared import SharedDecoder, share_prefixes, shared_logits
 from rewardable.engines.options import EngineOptions
 from rewardable.errors import DataError
-from rewardable.protocols import SampleRequest, ScoreRequest, TokenScores
+from rewardable.protocols import HiddenRequest, SampleRequest, ScoreRequest, TokenScores
 from rewardable.records import (
     Completion,
     Policy,
+    Prompt,
     Rollout,
     RolloutId,
     SamplingSpec,
@@ -109,6 +113,27 @@ class HfEngine:
             by_prompt.setdefault(tuple(item[1]), []).append(item)
         for group in by_prompt.values():
             yield from score_items(partial(shared_logits, model), group, vocabulary)
+
+    @property
+    def tokenizer_key(self) -> str:
+        """Digest of the vocabulary."""
+        return vocabulary_key(self.loaded.tokenizer)
+
+    def encode(self, prompt: Prompt, text: str) -> tuple[int, ...]:
+        """Return the ids of ``text`` as a finished completion of ``prompt``."""
+        _, ids = self.encoder.with_opening(prompt, text)
+        return (*ids, self.loaded.tokenizer.eos_token_id)
+
+    def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Return the text that each id adds."""
+        return pieces(self.loaded.tokenizer, token_ids)
+
+    def hidden(self, requests: Sequence[HiddenRequest]) -> Iterator[tuple[str, Any]]:
+        """Yield (id, float32 array [layers + 1, positions, width]) of every request."""
+        items = [(request, self.encoder.ids(request.prompt)) for request in requests]
+        for request, ids in items:
+            self._check_fits((request.id, ids, request.token_ids))
+        yield from hidden_states(self.loaded.model, items)
 
     def _job(self, request: SampleRequest, spec: SamplingSpec) -> Job | str:
         """Encode a request; a string says why it cannot be sampled."""

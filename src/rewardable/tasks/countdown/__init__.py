@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rewardable.tasks.countdown.accepted import accepted_texts
 from rewardable.tasks.countdown.config import Countdown, CountdownTask
 from rewardable.tasks.countdown.generate import is_test_key, split_key
 from rewardable.tasks.countdown.normal import write
@@ -16,6 +17,7 @@ __all__ = [
     "CountdownVerifier",
     "Solution",
     "StepText",
+    "accepted_texts",
     "canonical",
     "entry",
     "is_test_key",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, ClassVar
 
 from rewardable.records import Prompt, user_prompt
-from rewardable.tasks.countdown.generate import Draw, Instance, Split
+from rewardable.tasks.countdown.evaluate import evaluate
+from rewardable.tasks.countdown.generate import Draw, Instance, Split, qualifying
+from rewardable.tasks.countdown.solve import solutions_at
+from rewardable.tasks.countdown.steps import StepText, step_texts
 from rewardable.tasks.countdown.verify import CountdownVerifier, Policy, Rule, Style
 from rewardable.tasks.options import Span, spec_of
 
@@ -120,6 +124,46 @@ class CountdownTask:
         steps = self.draw.style == "steps"
         text = compact_text(instance) if steps else words_text(instance, self.draw)
         return user_prompt(self.name, self.version, text, _facts(instance))
+
+    def entry_openings(self, prompt: Prompt) -> Mapping[str, Sequence[str]]:
+        """Return family -> texts that an answer of this family may begin with.
+
+        In steps the family itself; in the expression style with and without an opening
+        parenthesis, behind the answer tag.
+        """
+        if self.draw.style == "steps":
+            return {step.entry: (step.entry,) for step in self._steps(prompt)}
+        numbers, target = prompt.facts["numbers"], prompt.facts["target"]
+        values = evaluate(tuple(numbers))
+        found = solutions_at(numbers, values, target, integers_only=self.draw.integers_only)
+        start = prompt.facts.get("start")
+        kept = qualifying(tuple(found), self.draw.rule, start)
+        entries = sorted(frozenset[str]().union(*(solution.entries for solution in kept)))
+        return {entry: (f"<answer>{entry}", f"<answer>({entry}") for entry in entries}
+
+    def solution_texts(self, prompt: Prompt, count: int, seed: int) -> Sequence[str]:
+        """Return up to ``count`` right answers, one of each solution before a second of any.
+
+        The expression style gives none: its answers stand behind free reasoning.
+        """
+        if self.draw.style != "steps":
+            return ()
+        by_solution: dict[str, list[str]] = {}
+        for step in self._steps(prompt):
+            by_solution.setdefault(step.solution, []).append(step.text)
+        rng = random.Random(f"solution texts {seed} {prompt.key}")
+        queues = [rng.sample(texts, len(texts)) for texts in by_solution.values()]
+        rng.shuffle(queues)
+        rounds = zip_longest(*queues)
+        return tuple(text for one in rounds for text in one if text is not None)[:count]
+
+    def _steps(self, prompt: Prompt) -> Iterator[StepText]:
+        numbers, target = prompt.facts["numbers"], prompt.facts["target"]
+        for step in step_texts(numbers, target, rationals=self.draw.rationals):
+            allowed = self.draw.rule != "division" or "/" in step.solution
+            start = prompt.facts.get("start")
+            if allowed and (start is None or step.entry[:-1] == str(start)):
+                yield step
 
 
 def compact_text(instance: Instance) -> str:

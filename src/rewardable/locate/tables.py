@@ -1,0 +1,246 @@
+"""The tables of ``locate``, one function a method, from what was gathered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rewardable.locate.claims import claim, plain, row
+from rewardable.locate.coverage_split import FamilyPool, PromptSample, split_coverage
+from rewardable.locate.drift import layer_drift
+from rewardable.locate.entry_tables import forced_rows, split_rows
+from rewardable.locate.forced import arm_counts, forced_counts
+from rewardable.locate.gathered import Gathered
+from rewardable.locate.interventions import (
+    arm_rows,
+    carrying_dose,
+    dose_curve,
+    dose_rows,
+)
+from rewardable.locate.series import alive_share, family_lives, pair_difference
+from rewardable.locate.token_tables import entropy_table, likelihood_table, matrix_rows
+from rewardable.metrics import mean_interval
+from rewardable.results import Label, Row, Table
+
+
+def entries_table(g: Gathered) -> Table:
+    """Return access and execution: the split of pass@1 and of coverage, and forced execution."""
+    config, rows = g.look, list[Row]()
+    forced = [forced_counts(g.results[name], g.openings, g.code) for name in g.names]
+    for j in range(1, len(g.names)):
+        told: dict[str, Label] = {**g.labels, "before": g.names[0], "after": g.names[j]}
+        free, pair = (g.free(0), g.free(j)), (forced[0], forced[j])
+        rows += split_rows(*free, pair, len(g.prompts), told, config.level)
+        rows += _coverage_rows(g, j, told)
+        rows += forced_rows(
+            free, pair, len(g.prompts), told,
+            low=config.low_access, seed=config.seed, level=config.level,
+        )  # fmt: skip
+    notes = (
+        "pass@1 = sum over families of access (share that starts it) times execution (success "
+        "among those); its change splits into both parts exactly. Low access: below "
+        f"{config.low_access:g} in one half of the trained policy's samples; everything shown of "
+        "it is measured on the other half or with the entry forced.",
+        "Forced execution over access times execution of one family would be 1 over its access, an "
+        "identity; compared here are policies on the same prefixes, and families of one policy.",
+    )
+    return Table(name="entries", title="Started or finished?", rows=tuple(rows), notes=notes)
+
+
+def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
+    kept = [
+        i
+        for i, prompt in enumerate(g.prompts)
+        if (prompt.facts.get("totals") or {}).get("solution")
+    ]
+    if not kept:
+        return []
+    sides = [[_prompt_sample(g, side, i) for i in kept] for side in (0, j)]
+    k = g.look.coverage_k or min(one.n for side in sides for one in side) // 2
+    if k < 1:
+        return []
+    totals = [int(g.prompts[i].facts["totals"]["solution"]) for i in kept]
+    split = split_coverage(sides[0], sides[1], totals, k, seed=g.look.seed)
+    values = {
+        "change of coverage": split.change_P,
+        "access part of coverage": split.access_P,
+        "execution part of coverage": split.execution_P,
+    }
+    stretched = float(split.stretched_P2x2.mean(axis=0).max())
+    warn = () if stretched < 0.05 else (f"{stretched:.0%} of some draws exceed their pool: biased",)
+    return [
+        row(
+            told,
+            claim(
+                mean_interval(value, level=g.look.level, bounds=(-1.0, 1.0)),
+                n_prompts=len(kept),
+                warnings=warn,
+            ),
+            metric=metric,
+            k=k,
+        )
+        for metric, value in values.items()
+    ]
+
+
+def _prompt_sample(g: Gathered, policy: int, prompt: int) -> PromptSample:
+    rows = [one for one in g.rollouts[policy].rows if one.prompt == prompt]
+    started: dict[int, int] = {}
+    found: dict[int, dict[str, int]] = {}
+    sizes: dict[int, int] = {}
+
+    def add(family: int, solution: str | None) -> None:
+        sizes[family] = sizes.get(family, 0) + 1
+        if solution is not None:
+            counts = found.setdefault(family, {})
+            counts[solution] = counts.get(solution, 0) + 1
+
+    for one in rows:
+        if one.entry:
+            family = g.code[one.entry]
+            started[family] = started.get(family, 0) + 1
+            add(family, one.solution)
+    for entry, texts in g.openings[prompt].items():
+        for text in texts:
+            result = g.results[g.names[policy]].get((prompt, text))
+            for solution in result.solution if result is not None else ():
+                add(g.code[entry], solution)
+    pools = {f: FamilyPool(size=size, found=found.get(f, {})) for f, size in sizes.items()}
+    return PromptSample(n=len(rows), started=started, pools=pools)
+
+
+def interventions_table(g: Gathered) -> Table:
+    """Return forced arms and dose curves in both directions."""
+    rows: list[Row] = []
+    config, size = g.look, len(g.prompts)
+    for name in g.names:
+        arms = [arm_counts(arm, g.results[name], texts, size) for arm, texts in g.arms.items()]
+        ks = [k for k in (1, 2, 4, 8, 16, 32, 64) if k <= config.dose_n]
+        if len(arms) > 1:
+            rows += arm_rows(name, arms, ks, g.labels, level=config.level, seed=config.seed)
+    for before, after in g.pairs:
+        rows += _dose_rows(g, before, after) + _dose_rows(g, after, before)
+    notes = (
+        "Arms: the same prompts behind an opening of each kind. Dose: the first tokens come from "
+        "the other policy's own samples, the rest is free; a dose of its own openings is the "
+        "control. The share of the gap is read against the free pass@1 of both policies.",
+    )
+    return Table(name="interventions", title="Giving openings", rows=tuple(rows), notes=notes)
+
+
+def _dose_rows(g: Gathered, own: str, other: str) -> list[Row]:
+    """Dose the policy ``own`` with openings of ``other``, and with its own as the control."""
+    free = {name: _rates(g, g.names.index(name)) for name in (own, other)}
+    rows: list[Row] = []
+    for source in (other, own):
+        counts = {
+            tokens: arm_counts("", g.results[own], texts, len(g.prompts))
+            for (name, tokens), texts in g.given.items()
+            if name == source
+        }
+        keep = np.all([arm.n_P > 0 for arm in counts.values()], axis=0)
+        if not counts or keep.sum() < 2:
+            continue
+        dosed = {tokens: arm.c_P[keep] / arm.n_P[keep] for tokens, arm in counts.items()}
+        doses = dose_curve(free[own][keep], free[other][keep], dosed, level=g.look.level)
+        told: dict[str, Label] = {**g.labels, "policy": own, "openings of": source}
+        told["kind"] = "control" if source == own else "dose"
+        rows += dose_rows(doses, told, int(keep.sum()), g.look.dose_n)
+        carrying = carrying_dose(doses)
+        if source == other:
+            value = float("nan") if carrying is None else float(carrying)
+            rows.append(
+                row(told, plain(value, method="first dose that closes half of the gap",
+                                n_prompts=int(keep.sum())), metric="tokens that carry half")
+            )  # fmt: skip
+    return rows
+
+
+def _rates(g: Gathered, policy: int) -> np.ndarray:
+    rollouts = g.rollouts[policy]
+    n_P = np.bincount(rollouts.prompt_R, minlength=len(g.prompts))
+    c_P = np.bincount(rollouts.prompt_R, rollouts.success_R, minlength=len(g.prompts))
+    return c_P / np.maximum(n_P, 1)
+
+
+def token_tables(g: Gathered, phases: tuple[str, str]) -> list[Table]:
+    """Return the likelihood and entropy tables, as far as asked for."""
+    found: list[Table] = []
+    told, level = g.labels, g.look.level
+    if "likelihood" in g.look.methods:
+        found.append(likelihood_table(g.tokens, g.pairs, *phases, labels=told, level=level))
+    if "entropy" in g.look.methods:
+        own = {name: g.tokens[name] for name in g.names if name in g.tokens}
+        phase = "first computation" if phases[0] == "preamble" else phases[0]
+        found.append(entropy_table(own, phase=phase, labels=told, level=level))
+    return found
+
+
+def drift_table(g: Gathered) -> Table:
+    """Return hidden-state drift by layer, at the end of the prompt and along the response."""
+    rows: list[Row] = []
+    for before, after in g.pairs:
+        for place in ("end of prompt", "response"):
+            if (before, place) not in g.hidden or (after, place) not in g.hidden:
+                continue
+            states = g.hidden[before, place], g.hidden[after, place]
+            for layer in layer_drift(*states, seed=g.look.seed, level=g.look.level):
+                told: dict[str, Label] = {
+                    **g.labels, "before": before, "after": after, "place": place,
+                    "layer": layer.layer,
+                }  # fmt: skip
+                rows.append(
+                    row(told, claim(layer.cosine, n_prompts=layer.n), metric="cosine distance")
+                )
+                rows.append(
+                    row(told, claim(layer.norm_ratio, n_prompts=layer.n), metric="norm ratio")
+                )
+                chance = {
+                    "cosine distance, other prompts": layer.cosine_noise,
+                    "CKA": layer.cka,
+                    "CKA, permuted pairs (95 %)": layer.cka_noise,
+                }
+                rows += [
+                    row(told, plain(v, method="point value", n_prompts=layer.n), metric=m)
+                    for m, v in chance.items()
+                ]
+    note = "Layer 0 is the embedding. One state a prompt; the response's is its mean over tokens."
+    return Table(name="drift", title="Hidden states", rows=tuple(rows), notes=(note,))
+
+
+def series_table(g: Gathered) -> Table:
+    """Return the likelihood matrix, trajectory diversity, and when families disappear."""
+    rows = matrix_rows(g.tokens, g.labels, g.look.level) if g.tokens else []
+    size, level = len(g.prompts), g.look.level
+    texts = {text: i for i, text in enumerate(sorted({o.head for p in g.rollouts for o in p.rows}))}
+    coded = [
+        (one.prompt_R, np.array([texts[o.head] for o in one.rows], dtype=np.int64))
+        for one in g.rollouts
+    ]
+    for a, first in enumerate(g.names):
+        for b in range(a, len(g.names)):
+            found = pair_difference(coded[a], None if a == b else coded[b], size, level=level)
+            told: dict[str, Label] = {**g.labels, "source": first, "scorer": g.names[b]}
+            rows.append(
+                row(told, claim(found, n_prompts=size), metric="chance that two texts differ")
+            )
+    counts = [g.free(j).counts(size) for j in range(len(g.names))]
+    started = [
+        dict(
+            zip(
+                zip(c.prompt_L.tolist(), c.family_L.tolist(), strict=True),
+                c.started_L.tolist(),
+                strict=True,
+            )
+        )
+        for c in counts
+    ]
+    for name, found in zip(g.names, alive_share(started, size, level=level), strict=True):
+        told = {**g.labels, "policy": name}
+        rows.append(row(told, claim(found, n_prompts=size), metric="families still started"))
+    lives = family_lives(started, [c.n_P for c in counts], level=level)
+    certified = sum(life.certified for life in lives)
+    notes = (
+        f"{certified} of {len(lives)} (prompt, family) pairs of {g.names[0]} fell certifiably by "
+        f"{g.names[-1]} (exact intervals, Bonferroni over all pairs).",
+    )
+    return Table(name="series", title="Across checkpoints", rows=tuple(rows), notes=notes)

@@ -1,0 +1,87 @@
+"""Where a policy's support was lost: sample, force openings, score, and say it in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardable.locate.gathered import Gathered, phases_of
+from rewardable.locate.opening_tables import openings_table
+from rewardable.locate.paragraph import paragraph_table
+from rewardable.locate.speller import Speller
+from rewardable.locate.tables import (
+    drift_table,
+    entries_table,
+    interventions_table,
+    series_table,
+    token_tables,
+)
+from rewardable.results import Table
+from rewardable.tasks import load_task
+from rewardable.workflows.events import OnEvent, ignore
+from rewardable.workflows.grade import grade
+from rewardable.workflows.locating.config import LocateConfig
+from rewardable.workflows.locating.gather import gather
+from rewardable.workflows.measure import write_report
+from rewardable.workflows.sample import open_run, sample
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocateResult:
+    """Where the folder lies and what it says. ``paragraph`` is plain words."""
+
+    path: Path
+    report: Path
+    tables: dict[str, Table]
+
+    @property
+    def paragraph(self) -> tuple[str, ...]:
+        """The findings in words."""
+        return self.tables["located"].notes
+
+
+def locate(path: Path, config: LocateConfig, on_event: OnEvent = ignore) -> LocateResult:
+    """Locate the loss of ``config.run.policies`` in the folder ``path``; goes on where it stopped.
+
+    Free samples lie in ``path/free`` and forced ones in ``path/forced`` (run folders), scores in
+    ``path/scores``; what is there is not drawn or computed again.
+
+    Raises
+    ------
+    ResumeError: the folder belongs to another configuration.
+    UserError: a policy or task cannot be loaded, or nothing could be located.
+    """
+    free = open_run(path / "free", config.run)
+    sample(free, config.run, on_event)
+    grade(free, on_event=on_event)
+    task = load_task(config.run.task)
+    gathered, spell = gather(path, config, free, task, on_event)
+    tables = _tables(gathered, phases_of(gathered), spell)
+    found = {table.name: table for table in tables}
+    found = {"located": paragraph_table(gathered, found), **found}
+    for table in found.values():
+        free.write_table(table)
+    report = write_report(free, found, title=f"Where it was lost: {path.name}")
+    return LocateResult(path=path, report=report, tables=found)
+
+
+def _tables(g: Gathered, phases: tuple[str, str], spell: Speller) -> list[Table]:
+    methods, found = g.look.methods, list[Table]()
+    if "entries" in methods:
+        found.append(entries_table(g))
+    if g.tokens:
+        found += token_tables(g, phases)
+    if "openings" in methods:
+        found.append(
+            openings_table(
+                g.rollouts, g.prompts, spell.text, tokens=g.look.opening_tokens,
+                labels=g.labels, seed=g.look.seed, level=g.look.level,
+            )
+        )  # fmt: skip
+    if "interventions" in methods:
+        found.append(interventions_table(g))
+    if "drift" in methods and g.hidden:
+        found.append(drift_table(g))
+    if "series" in methods:
+        found.append(series_table(g))
+    return found

@@ -1,0 +1,1 @@
+"""Parts of the joiner ``workflows.locate``: sampling, forcing, scoring, and their tables."""
