@@ -14,8 +14,12 @@ from rewardable.protocols import Task
 from rewardable.tasks.options import configure, split_spec
 
 _COUNTDOWN = "rewardable.tasks.countdown.config"
+_MATH = "rewardable.tasks.math.config"
 
 CATALOG: dict[str, tuple[str, str]] = {
+    "aime24": (f"{_MATH}:Aime24", "competition mathematics, AIME 2024, integer answers"),
+    "aime25": (f"{_MATH}:Aime25", "competition mathematics, AIME 2025, integer answers"),
+    "amc23": (f"{_MATH}:Amc23", "competition mathematics, AMC 12 of 2023, integer answers"),
     "countdown": (
         f"{_COUNTDOWN}:Countdown",
         "reach a target with given numbers; expression in <answer> tags",
@@ -32,9 +36,44 @@ CATALOG: dict[str, tuple[str, str]] = {
         f"{_COUNTDOWN}:CountdownStepsStart",
         "compact steps; the answer must start with a given number",
     ),
+    "divisible": (
+        "rewardable.tasks.divisible.config:Divisible",
+        "is a number divisible by seven? YES or NO; a constant NO is right for 86 %",
+    ),
+    "extraction": (
+        "rewardable.tasks.extraction.config:Extraction",
+        "fields of a text as JSON; path=FILE.jsonl or generated booking notes",
+    ),
     "gsm8k": (
-        "rewardable.tasks.gsm8k.config:Gsm8k",
+        f"{_MATH}:Gsm8k",
         "grade-school mathematics; path=FILE.jsonl or the hub's copy",
+    ),
+    "logic-steps": (
+        "rewardable.tasks.logic.config:LogicSteps",
+        "derive a letter from facts and rules; every written step is checked",
+    ),
+    "math500": (f"{_MATH}:Math500", "500 competition problems with levels and subjects"),
+    "minerva-math": (f"{_MATH}:MinervaMath", "undergraduate science problems"),
+    "olympiadbench": (f"{_MATH}:OlympiadBench", "olympiad problems, English text"),
+    "humaneval": (
+        "rewardable.tasks.code.config:HumanEval",
+        "Python functions judged by unit tests in a sandbox; path=FILE.jsonl.gz or the hub's copy",
+    ),
+    "refusal": (
+        "rewardable.tasks.refusal.config:Refusal",
+        "a screen of refusals: requests to decline and harmless look-alikes",
+    ),
+    "routes-instruction": (
+        "rewardable.tasks.routes.config:RoutesInstruction",
+        "two-route world of pocket: the constraint alone is judged",
+    ),
+    "routes-joint": (
+        "rewardable.tasks.routes.config:RoutesJoint",
+        "two-route world: right and compliant",
+    ),
+    "routes-math": (
+        "rewardable.tasks.routes.config:RoutesMath",
+        "two-route world: 7*8-19?: -> steps or the number; the result alone is judged",
     ),
     "word-problems": (
         "rewardable.tasks.words.config:WordProblems",

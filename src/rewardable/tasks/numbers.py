@@ -8,7 +8,6 @@ sign belongs to a number when no operand stands before it: ``5-3`` holds 5 and 3
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,23 +45,32 @@ class Number:
 def numbers_in(text: str) -> Iterator[Number]:
     """Yield the numbers of a text in order; a/0 is skipped."""
     for match in _NUMBER.finditer(text):
-        over = int(match["over"] or 1)
-        if over:
-            whole = re.sub(r"[,{}]", "", match["whole"] or "0")
-            decimal = f"{whole}{match['part'] or match['only'] or ''}{match['exponent'] or ''}"
-            unscaled = Fraction(decimal) / over * (-1 if match["sign"] else 1)
-            yield Number(
-                text=match.group().strip(), unscaled=unscaled, percent=bool(match["percent"])
-            )
+        number = _number(match)
+        if number:
+            yield number
 
 
 def last_number(text: str) -> Number | None:
     """Return the last number of a text, None without one."""
-    found = deque(numbers_in(text), maxlen=1)
-    return found[0] if found else None
+    matches = reversed(list(_NUMBER.finditer(text)))
+    return next(filter(None, map(_number, matches)), None)
 
 
 def lone_number(text: str) -> Number | None:
     """Return the number of a text that holds exactly one, else None."""
     found = list(numbers_in(text))
     return found[0] if len(found) == 1 else None
+
+
+def _number(match: re.Match[str]) -> Number | None:
+    over = int(match["over"] or 1)
+    if not over:
+        return None
+    whole = re.sub(r"[,{}]", "", match["whole"] or "0")
+    unscaled = Fraction(f"{whole}{match['part'] or match['only'] or ''}{match['exponent'] or ''}")
+    unscaled = -unscaled if match["sign"] else unscaled
+    return Number(
+        text=match.group().strip(),
+        unscaled=unscaled if over == 1 else unscaled / over,
+        percent=bool(match["percent"]),
+    )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rewardable.errors import ConfigError, DataError
 from rewardable.records import Prompt, digest, user_prompt
-from rewardable.tasks.final_answer import FinalAnswerVerifier, Policy
+from rewardable.tasks.math.verify import MathVerifier, Policy
 from rewardable.tasks.options import Span, spec_of
 from rewardable.tasks.words.templates import ITEMS, NAMES, TEMPLATES, Template
 
@@ -23,7 +23,7 @@ class WordProblems:
     """Options of the word problems.
 
     steps: how many operations, 1 to 2. values: range of the numbers. policy: see
-    ``final_answer``. split: ``train`` and ``test`` share no (template, numbers).
+    ``math.verify``. split: ``train`` and ``test`` share no (template, numbers).
     """
 
     steps: Span = field(default=Span(1, 2))
@@ -38,7 +38,7 @@ class WordProblems:
 
     def build(self) -> WordProblemsTask:
         """Build the task."""
-        verifier = FinalAnswerVerifier(base="word-problems", policy=self.policy)
+        verifier = MathVerifier(base="word-problems", form="hash", policy=self.policy)
         name = spec_of("word-problems", self, leave_out=("policy",))
         return WordProblemsTask(name=name, verifier=verifier, config=self)
 
@@ -48,7 +48,7 @@ class WordProblemsTask:
     """Word problems; facts hold ``answer``, ``template``, ``difficulty`` and ``split_key``."""
 
     name: str
-    verifier: FinalAnswerVerifier
+    verifier: MathVerifier
     config: WordProblems
     version: str = VERSION
 
