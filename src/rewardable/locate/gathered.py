@@ -12,7 +12,7 @@ from rewardable.locate.entry_tables import Free
 from rewardable.locate.forced import Results
 from rewardable.locate.likelihood import Tokens
 from rewardable.locate.look import Look
-from rewardable.locate.phases import OPERANDS, PREAMBLE, REASONING, REST
+from rewardable.locate.phases import COMPUTATION, OPERANDS, OPERATOR, PREAMBLE, REASONING, REST
 from rewardable.locate.rollouts import PolicyRollouts
 from rewardable.records import Prompt
 from rewardable.results import Label
@@ -64,7 +64,15 @@ class Gathered:
         return self.rollouts[policy].free(dict(self.code))
 
 
-def phases_of(g: Gathered) -> tuple[str, str]:
-    """Return which phases the headline ratio compares: (over, under)."""
+def ratios_of(g: Gathered) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return which phases the ratios compare, the headline first: name -> (over, under)."""
     found = {phase for tokens in g.tokens.values() for phase in tokens.phases}
-    return (OPERANDS, REST) if OPERANDS in found else (PREAMBLE, REASONING)
+    if OPERANDS in found:
+        return {
+            "operands over rest": ((OPERANDS,), (REST,)),
+            "up to the operator over rest": ((OPERANDS, OPERATOR), (REST,)),
+        }
+    return {
+        "preamble over reasoning": ((PREAMBLE,), (REASONING,)),
+        "first computation over reasoning": ((COMPUTATION,), (REASONING,)),
+    }

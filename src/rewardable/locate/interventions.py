@@ -99,13 +99,15 @@ def dose_curve(
     from_P, to_P: free success rates by prompt. dosed: tokens -> success rates by prompt of the
     first policy behind openings drawn from the second. Raises DataError for other prompts.
     """
-    gap_P = to_P - from_P
+    # the ratio of means needs a positive denominator; a falling gap is measured upside down
+    sign = 1.0 if to_P.mean() >= from_P.mean() else -1.0
+    gap_P = sign * (to_P - from_P)
     found: list[Dose] = []
     for tokens, value_P in sorted(dosed.items()):
         if value_P.shape != from_P.shape:
             raise DataError(f"dose {tokens}: {value_P.size} prompts, expected {from_P.size}.")
         share = ratio_interval(
-            value_P - from_P, gap_P, level=level, bounds=(-1.0, 1.0), span=(-5.0, 5.0)
+            sign * (value_P - from_P), gap_P, level=level, bounds=(-1.0, 1.0), span=(-5.0, 5.0)
         )
         band = curve_band(value_P[:, None], level=level)
         value = Interval(

@@ -82,19 +82,26 @@ def by_position(
 
 
 def phase_ratio(
-    tokens: Tokens, before: str, after: str, over: str, under: str, *, level: float = 0.95
+    tokens: Tokens,
+    before: str,
+    after: str,
+    over: Sequence[str],
+    under: Sequence[str],
+    *,
+    level: float = 0.95,
 ) -> Interval:
-    """Return mean |change| a token in phase ``over`` over that in ``under``, with its interval.
+    """Return mean |change| a token in the phases ``over`` over that in ``under``.
 
-    On prompts with tokens in both phases; prompts weigh the same.
+    On prompts with tokens in both; prompts weigh the same. DataError for a phase without tokens.
     """
     sizes = np.abs(tokens.logp_T[after] - tokens.logp_T[before])
     means = []
-    for phase in (over, under):
-        if phase not in tokens.phases:
-            raise DataError(f"no token is in phase {phase!r}; there are {tokens.phases}.")
-        keep = tokens.phase_T == tokens.phases.index(phase)
-        means.append(prompt_means(tokens, sizes, keep))
+    for wanted in (over, under):
+        missing = [phase for phase in wanted if phase not in tokens.phases]
+        if missing:
+            raise DataError(f"no token is in phase {missing[0]!r}; there are {tokens.phases}.")
+        codes = [tokens.phases.index(phase) for phase in wanted]
+        means.append(prompt_means(tokens, sizes, np.isin(tokens.phase_T, codes)))
     both = ~np.isnan(means[0]) & ~np.isnan(means[1])
     return ratio_of_means(means[0][both], means[1][both], level=level)
 

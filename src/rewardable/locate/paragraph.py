@@ -117,11 +117,17 @@ def _ratios(tables: Mapping[str, Table], before: str, after: str) -> Said:
     found = [one for one in rows if one.estimate.value is not None]
     if not found:
         return "", []
-    what = str(found[0].labels["phase"])
-    parts = "; ".join(
-        f"{_number(one.estimate)} on texts of {one.labels['source']}" for one in found
-    )
-    return f"|change of log-prob| a token, {what}: {parts}.", list(found)
+    names = dict.fromkeys(str(one.labels["phase"]) for one in found)
+    parts = [
+        f"{name} "
+        + "; ".join(
+            f"{_number(one.estimate)} on texts of {one.labels['source']}"
+            for one in found
+            if one.labels["phase"] == name
+        )
+        for name in names
+    ]
+    return f"|Change of log-prob| a token: {', and '.join(parts)}.", list(found)
 
 
 def _doses(tables: Mapping[str, Table], before: str, after: str) -> Said:

@@ -114,15 +114,23 @@ def _ends(n: int, c: int, level: float) -> tuple[float, float]:
 
 
 def alive_share(
-    started: Sequence[Mapping[tuple[int, int], int]], n_prompts: int, *, level: float = 0.95
+    known: Mapping[tuple[int, int], int],
+    started: Sequence[Mapping[tuple[int, int], int]],
+    n_prompts: int,
+    *,
+    level: float = 0.95,
 ) -> list[Interval]:
-    """Return, by checkpoint, the share of the first one's families that are still started."""
+    """Return, by checkpoint, the share of the ``known`` families that are still started.
+
+    Prompts weigh the same. ``known`` must come from other samples than ``started[0]``, else the
+    first checkpoint would show all of its own families, rare ones too.
+    """
     found: list[Interval] = []
     for one in started:
-        known, alive = np.zeros(n_prompts), np.zeros(n_prompts)
-        for key in started[0]:
-            known[key[0]] += 1
+        total, alive = np.zeros(n_prompts), np.zeros(n_prompts)
+        for key in known:
+            total[key[0]] += 1
             alive[key[0]] += key in one
-        share = alive[known > 0] / known[known > 0]
+        share = alive[total > 0] / total[total > 0]
         found.append(mean_interval(share, level=level, bounds=(0.0, 1.0)))
     return found

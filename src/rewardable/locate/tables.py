@@ -8,14 +8,16 @@ from rewardable.locate.claims import claim, plain, row
 from rewardable.locate.coverage_split import FamilyPool, PromptSample, split_coverage
 from rewardable.locate.drift import layer_drift
 from rewardable.locate.entry_tables import forced_rows, split_rows
+from rewardable.locate.families import FamilyCounts
 from rewardable.locate.forced import arm_counts, forced_counts
-from rewardable.locate.gathered import Gathered
+from rewardable.locate.gathered import Gathered, ratios_of
 from rewardable.locate.interventions import (
     arm_rows,
     carrying_dose,
     dose_curve,
     dose_rows,
 )
+from rewardable.locate.phases import COMPUTATION, OPERANDS
 from rewardable.locate.series import alive_share, family_lives, pair_difference
 from rewardable.locate.token_tables import entropy_table, likelihood_table, matrix_rows
 from rewardable.metrics import mean_interval
@@ -162,15 +164,16 @@ def _rates(g: Gathered, policy: int) -> np.ndarray:
     return c_P / np.maximum(n_P, 1)
 
 
-def token_tables(g: Gathered, phases: tuple[str, str]) -> list[Table]:
+def token_tables(g: Gathered) -> list[Table]:
     """Return the likelihood and entropy tables, as far as asked for."""
     found: list[Table] = []
     told, level = g.labels, g.look.level
     if "likelihood" in g.look.methods:
-        found.append(likelihood_table(g.tokens, g.pairs, *phases, labels=told, level=level))
+        found.append(likelihood_table(g.tokens, g.pairs, ratios_of(g), labels=told, level=level))
     if "entropy" in g.look.methods:
         own = {name: g.tokens[name] for name in g.names if name in g.tokens}
-        phase = "first computation" if phases[0] == "preamble" else phases[0]
+        first = next(iter(ratios_of(g)))
+        phase = OPERANDS if first.startswith(OPERANDS) else COMPUTATION
         found.append(entropy_table(own, phase=phase, labels=told, level=level))
     return found
 
@@ -224,17 +227,8 @@ def series_table(g: Gathered) -> Table:
                 row(told, claim(found, n_prompts=size), metric="chance that two texts differ")
             )
     counts = [g.free(j).counts(size) for j in range(len(g.names))]
-    started = [
-        dict(
-            zip(
-                zip(c.prompt_L.tolist(), c.family_L.tolist(), strict=True),
-                c.started_L.tolist(),
-                strict=True,
-            )
-        )
-        for c in counts
-    ]
-    for name, found in zip(g.names, alive_share(started, size, level=level), strict=True):
+    started = [_started(one) for one in counts]
+    for name, found in zip(g.names, alive_share(*_halves(g), size, level=level), strict=True):
         told = {**g.labels, "policy": name}
         rows.append(row(told, claim(found, n_prompts=size), metric="families still started"))
     lives = family_lives(started, [c.n_P for c in counts], level=level)
@@ -242,5 +236,22 @@ def series_table(g: Gathered) -> Table:
     notes = (
         f"{certified} of {len(lives)} (prompt, family) pairs of {g.names[0]} fell certifiably by "
         f"{g.names[-1]} (exact intervals, Bonferroni over all pairs).",
+        "Families still started: those that one half of the first policy's samples starts, looked "
+        "for in the other half and in a half of every later policy's samples.",
     )
     return Table(name="series", title="Across checkpoints", rows=tuple(rows), notes=notes)
+
+
+def _started(counts: FamilyCounts) -> dict[tuple[int, int], int]:
+    keys = zip(counts.prompt_L.tolist(), counts.family_L.tolist(), strict=True)
+    return dict(zip(keys, counts.started_L.tolist(), strict=True))
+
+
+def _halves(g: Gathered) -> tuple[dict[tuple[int, int], int], list[dict[tuple[int, int], int]]]:
+    """Return the families of the first policy's first half, and every policy's other half."""
+    size = len(g.prompts)
+    free = [g.free(j) for j in range(len(g.names))]
+    halves = [one.halves(g.look.seed) for one in free]
+    known = _started(free[0].counts(size, halves[0][0]))
+    others = [_started(one.counts(size, half[1])) for one, half in zip(free, halves, strict=True)]
+    return known, others

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from rewardable.locate.likelihood import Tokens, by_phase, by_position, phase_ra
 from rewardable.locate.series import likelihood_matrix
 from rewardable.results import Label, Row, Table
 
+Ratios = Mapping[str, tuple[Sequence[str], Sequence[str]]]
+"""Name -> (phases over, phases under)."""
+
 NOISE = 1e-3
 """Nats a token. Below this the change is what arithmetic in low precision makes."""
 
 
 def likelihood_table(
-    by_source: Mapping[str, Tokens], pairs: list[tuple[str, str]], over: str, under: str,
+    by_source: Mapping[str, Tokens], pairs: list[tuple[str, str]], ratios: Ratios,
     *, labels: dict[str, Label], level: float,
 ) -> Table:  # fmt: skip
     """Return the change of log-prob by source, pair, phase and position, and the ratio."""
@@ -32,17 +35,7 @@ def likelihood_table(
         for before, after in pairs:
             told = {**labels, "source": source, "before": before, "after": after}
             rows += _phase_rows(tokens, before, after, told, level)
-            if over in tokens.phases and under in tokens.phases:
-                ratio = phase_ratio(tokens, before, after, over, under, level=level)
-                prompts = len(set(tokens.prompt_S.tolist()))
-                rows.append(
-                    row(
-                        told,
-                        claim(ratio, n_prompts=prompts),
-                        metric="ratio",
-                        phase=f"{over} over {under}",
-                    )
-                )
+            rows += _ratio_rows(tokens, before, after, ratios, told, level)
     note = (
         "The same texts under both policies, teacher-forced, temperature 1. The source biases the "
         "figures: a policy's own samples are those that it likes. Changes below "
@@ -51,6 +44,23 @@ def likelihood_table(
     return Table(
         name="likelihood", title="Where the policy changed", rows=tuple(rows), notes=(note,)
     )
+
+
+def _ratio_rows(
+    tokens: Tokens,
+    before: str,
+    after: str,
+    ratios: Ratios,
+    told: dict[str, Label],
+    level: float,
+) -> list[Row]:
+    rows: list[Row] = []
+    for name, (over, under) in ratios.items():
+        if set(over) | set(under) <= set(tokens.phases):
+            found = phase_ratio(tokens, before, after, over, under, level=level)
+            estimate = claim(found, n_prompts=len(set(tokens.prompt_S.tolist())))
+            rows.append(row(told, estimate, metric="ratio", phase=name))
+    return rows
 
 
 def _phase_rows(

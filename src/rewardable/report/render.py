@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from rewardable.report import grids, sections
 from rewardable.report.brief import shortened
+from rewardable.report.classes import classes
+from rewardable.report.page import render_page, write_page
 from rewardable.report.pick import Tables
-from rewardable.report.text import tables_block, visible
-from rewardable.report.theme import dark_css
+from rewardable.report.text import tables_block
 from rewardable.results import Table
 
 TEMPLATE = "report.html.j2"
@@ -26,12 +23,7 @@ def render_report(tables: Mapping[str, Table], path: str | Path, *, title: str) 
     Every text of policies, prompts and rollouts is shown literally. The tables themselves are
     in the file as a JSON data block with id ``tables``. Missing tables leave their sections out.
     """
-    path = Path(path)
-    html = report_html(tables, title=title)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(html, encoding="utf-8")
-    temporary.replace(path)
-    return path
+    return write_page(report_html(tables, title=title), path)
 
 
 def report_html(tables: Mapping[str, Table], *, title: str) -> str:
@@ -39,14 +31,17 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
     found = Tables(shortened(tables))
     tasks = [sections.task_view(found, task) for task in found.tasks]
     comparisons = sections.verdict(found)
-    return _environment().get_template(TEMPLATE).render(
+    return render_page(
+        TEMPLATE,
         title=title,
         comparisons=comparisons,
+        gates=sections.gates(found),
         scoreboard=grids.scoreboard(found) if found.tasks else None,
         overview=grids.overview(found),
         warnings=found.table("overview").notes,
         caveats=found.table("verdict").notes[len(comparisons) :],
         tasks=tasks,
+        classes=classes(found),
         notes={name: table.notes for name, table in tables.items()},
         explained=_explained(tables),
         provenance=found.table("overview").provenance,
@@ -54,31 +49,7 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
         titles={name: table.title for name, table in tables.items()},
         methods=_methods(tables),
         block=tables_block(tables),
-        css=_css(),
     )  # fmt: skip
-
-
-def _css() -> str:
-    style = files("rewardable.report").joinpath("templates", "report.css").read_text("utf-8")
-    return style.replace("DARK_FIGURES", dark_css())
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("rewardable.report"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _shown(value: Any) -> Any:
-    """Make what cannot be seen visible; what the templates marked as safe passes as it is."""
-    if isinstance(value, str) and not hasattr(value, "__html__"):
-        return visible(value)
-    return value
 
 
 def _settings(measure: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -93,7 +64,10 @@ def _settings(measure: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _explained(tables: Mapping[str, Table]) -> list[str]:
     """Return the tables whose notes say how they were made, or why they are empty."""
-    names = ("curves", "coverage", "transitions", "trainability", "shape", "truncation")
+    names = (
+        "gates", "curves", "coverage", "richness", "transitions", "dynamics", "polarisation",
+        "models", "trainability", "shape", "truncation", "classes",
+    )  # fmt: skip
     say_why = {"coverage", "shape"}
     return [name for name in names if name in tables and (tables[name].rows or name in say_why)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardable.locate.gathered import Gathered, phases_of
+from rewardable.locate.gathered import Gathered
 from rewardable.locate.opening_tables import openings_table
 from rewardable.locate.paragraph import paragraph_table
 from rewardable.locate.speller import Speller
@@ -16,13 +16,13 @@ from rewardable.locate.tables import (
     series_table,
     token_tables,
 )
+from rewardable.report import render_located
 from rewardable.results import Table
 from rewardable.tasks import load_task
 from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.grade import grade
 from rewardable.workflows.locating.config import LocateConfig
 from rewardable.workflows.locating.gather import gather
-from rewardable.workflows.measure import write_report
 from rewardable.workflows.sample import open_run, sample
 
 
@@ -56,21 +56,21 @@ def locate(path: Path, config: LocateConfig, on_event: OnEvent = ignore) -> Loca
     grade(free, on_event=on_event)
     task = load_task(config.run.task)
     gathered, spell = gather(path, config, free, task, on_event)
-    tables = _tables(gathered, phases_of(gathered), spell)
+    tables = _tables(gathered, spell)
     found = {table.name: table for table in tables}
     found = {"located": paragraph_table(gathered, found), **found}
     for table in found.values():
         free.write_table(table)
-    report = write_report(free, found, title=f"Where it was lost: {path.name}")
+    report = render_located(found, path / "report.html", title=f"Where it was lost: {path.name}")
     return LocateResult(path=path, report=report, tables=found)
 
 
-def _tables(g: Gathered, phases: tuple[str, str], spell: Speller) -> list[Table]:
+def _tables(g: Gathered, spell: Speller) -> list[Table]:
     methods, found = g.look.methods, list[Table]()
     if "entries" in methods:
         found.append(entries_table(g))
     if g.tokens:
-        found += token_tables(g, phases)
+        found += token_tables(g)
     if "openings" in methods:
         found.append(
             openings_table(

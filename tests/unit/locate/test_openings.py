@@ -120,7 +120,7 @@ def test_families_live_until_they_are_last_seen():
     assert lives[0, 2].upper == pytest.approx(1 - 0.025 ** (1 / 40))
     assert lives[1, 1].certified
     assert not lives[0, 1].certified
-    shares = [one.mean for one in alive_share(started, 2)]
+    shares = [one.mean for one in alive_share(started[0], started, 2)]
     assert shares == [1.0, 0.75, 0.25]
 
 

@@ -74,17 +74,17 @@ def test_changes_by_phase_and_position():
 
 
 def test_the_ratio_of_phases_has_an_interval_around_the_truth():
-    found = phase_ratio(tokens_of(), "a", "b", "operands", "rest")
+    found = phase_ratio(tokens_of(), "a", "b", ["operands"], ["rest"])
     assert found.low < 10 < found.high
     assert found.high < 11
     with pytest.raises(DataError, match="no token is in phase"):
-        phase_ratio(tokens_of(), "a", "b", "operands", "answer")
+        phase_ratio(tokens_of(), "a", "b", ["operands"], ["answer"])
 
 
 def test_a_policy_against_itself_changes_nowhere():
     tokens = tokens_of()
     assert all(cell.size.mean == 0 for cell in by_phase(tokens, "a", "a"))
-    assert math.isnan(phase_ratio(tokens, "a", "a", "operands", "rest").mean)
+    assert math.isnan(phase_ratio(tokens, "a", "a", ["operands"], ["rest"]).mean)
 
 
 def test_scores_of_other_tokens_are_refused():

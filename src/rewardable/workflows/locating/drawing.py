@@ -60,12 +60,12 @@ def draw(
     """Sample and grade what is asked for and not stored yet."""
     run.add_specs([spec])
     run.add_policies([engine.policy])
-    wanted = {with_opening(prompts[i], text): n for (i, text), n in demand.count.items()}
-    run.add_prompts(list(wanted))
+    wanted = [(with_opening(prompts[i], text), n) for (i, text), n in demand.count.items()]
+    run.add_prompts([prompt for prompt, _ in wanted])
     stage = f"forced openings, {engine.policy.name}"
-    total, done = sum(wanted.values()), 0
-    for count in sorted(set(wanted.values())):
-        rows = [prompt for prompt, n in wanted.items() if n == count]
+    total, done = sum(n for _, n in wanted), 0
+    for count in sorted({n for _, n in wanted}):
+        rows = [prompt for prompt, n in wanted if n == count]
 
         def tell(progress: Progress, before: int = done) -> None:
             on_event(Event(stage=stage, done=before + progress.done, total=total))
