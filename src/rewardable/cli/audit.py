@@ -12,6 +12,11 @@ def audit(
     task: o.TaskName,
     future_task: o.FutureTasks = None,
     n: o.Samples = 64,
+    stop_at_successes: o.StopAt = 0,
+    cap: o.Cap = 0,
+    first: o.First = 0,
+    step: o.Step = 8,
+    give_up: o.GiveUp = 0,
     prompts: o.Prompts = 64,
     out: o.Out = None,
     temperatures: o.Temperatures = "1.0",
@@ -19,6 +24,7 @@ def audit(
     max_new_tokens: o.MaxNewTokens = 256,
     seed: o.Seed = 0,
     group: o.Group = 8,
+    refusal_screen: o.RefusalScreen = True,
     prompt_format: o.PromptFormat = "auto",
     template_from: o.TemplateFrom = "",
     own_templates: o.OwnTemplates = False,
@@ -34,24 +40,12 @@ def audit(
     from rewardable.workflows.audit import audit as run_audit
 
     config = o.run_config(
-        policies,
-        task,
-        future_task,
-        temperatures,
-        template_from,
-        n=n,
-        prompts=prompts,
-        top_p=top_p,
-        max_new_tokens=max_new_tokens,
-        seed=seed,
-        group=group,
-        prompt_format=prompt_format,
-        own_templates=own_templates,
-        device=device,
-        dtype=dtype,
-        device_map=device_map,
-        batch_rows=batch_rows,
-    )
+        policies, task, future_task, temperatures, template_from,
+        stopping=(stop_at_successes, cap, first, step, give_up), n=n, prompts=prompts,
+        top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
+        refusal_screen=refusal_screen, prompt_format=prompt_format, own_templates=own_templates,
+        device=device, dtype=dtype, device_map=device_map, batch_rows=batch_rows,
+    )  # fmt: skip
     if len(policies) == 1:
         say("one policy: it is described alone; name a trained one to compare.")
     with progress() as on_event:

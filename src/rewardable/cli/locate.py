@@ -51,7 +51,7 @@ def locate(
 ) -> None:
     """Say where support was lost: not started any more, or not finished any more."""
     from rewardable.workflows.locate import locate as run_locate
-    from rewardable.workflows.locating.config import LocateConfig
+    from rewardable.workflows.locating.config import LocateConfig, look_of
 
     run = o.run_config(
         policies, task, None, "1.0", template_from, n=n, prompts=prompts,

@@ -30,6 +30,18 @@ FutureTasks = Annotated[
 Out = Annotated[Path | None, typer.Option("--out", help="Run folder [default: runs/TASK].")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Samples = Annotated[int, typer.Option("-n", "--n", help="Samples a prompt and policy.")]
+StopAt = Annotated[
+    int,
+    typer.Option(
+        "--stop-at-successes", help="Leave a prompt after so many successes; 0 draws n of each."
+    ),
+]
+Cap = Annotated[int, typer.Option(help="Most graded samples of a prompt [default: n].")]
+First = Annotated[int, typer.Option(help="Samples before the first look [default: the group].")]
+Step = Annotated[int, typer.Option(help="Samples between two looks.")]
+GiveUp = Annotated[
+    int, typer.Option(help="From so many samples on leave a prompt behind half the pace; 0: never.")
+]
 Prompts = Annotated[int, typer.Option(help="Instances a task.")]
 Temperatures = Annotated[
     str, typer.Option(help="Comma-separated; every policy is sampled at each.")
@@ -38,6 +50,10 @@ TopP = Annotated[float, typer.Option(help="Nucleus; 1 is off.")]
 MaxNewTokens = Annotated[int, typer.Option(help="Token limit of an answer.")]
 Seed = Annotated[int, typer.Option(help="Keys every random draw.")]
 Group = Annotated[int, typer.Option(help="Group size G of the trainability forecast.")]
+RefusalScreen = Annotated[
+    bool,
+    typer.Option(help="Also sample the refusal screen, 200 short requests, of chat models."),
+]
 PromptFormat = Annotated[str, typer.Option(help="auto, chat or raw.")]
 TemplateFrom = Annotated[
     str, typer.Option(help="Take every policy's chat template from here [default: the base].")
@@ -80,13 +96,22 @@ def run_config(
     future_task: list[str] | None,
     temperatures: str,
     template_from: str = "",
+    *,
+    stopping: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0),
     **plain: Any,
 ) -> RunConfig:
-    """Build a run's configuration from options; ``plain`` ones are passed as they are."""
-    from rewardable.workflows.config import RunConfig
+    """Build a run's configuration from options; ``plain`` ones are passed as they are.
+
+    stopping: successes (0: none), cap, first, step and give_up of a stopping rule.
+    """
+    from rewardable.workflows.config import RunConfig, stopping_rule
     from rewardable.workflows.sources import resolve_source
 
+    rule = stopping_rule(*stopping, n=plain.get("n", 64), group=plain.get("group", 8))
+    if rule is not None:
+        plain["n"] = rule.cap
     return RunConfig(
+        stopping=rule,
         policies=tuple(resolve_source(policy) for policy in policies),
         task=task,
         future_tasks=tuple(future_task or ()),
@@ -94,3 +119,18 @@ def run_config(
         template_from=resolve_source(template_from),
         **plain,
     )
+
+
+def words(text: str) -> list[str]:
+    """Split at commas; nothing gives nothing."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def whole_numbers(text: str, option: str) -> tuple[int, ...]:
+    """Parse ``"1,2,4"``; ConfigError for anything else."""
+    try:
+        return tuple(int(part) for part in words(text))
+    except ValueError as error:
+        raise ConfigError(
+            f"{option} must be whole numbers with commas between, got {text!r}."
+        ) from error

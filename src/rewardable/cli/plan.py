@@ -18,10 +18,16 @@ def plan(
     task: o.TaskName,
     future_task: o.FutureTasks = None,
     n: o.Samples = 64,
+    stop_at_successes: o.StopAt = 0,
+    cap: o.Cap = 0,
+    first: o.First = 0,
+    step: o.Step = 8,
+    give_up: o.GiveUp = 0,
     prompts: o.Prompts = 64,
     temperatures: o.Temperatures = "1.0",
     max_new_tokens: o.MaxNewTokens = 256,
     seed: o.Seed = 0,
+    group: o.Group = 8,
     device: o.Device = "auto",
     dtype: o.Dtype = "auto",
     probe: Annotated[
@@ -36,14 +42,16 @@ def plan(
         task,
         future_task,
         temperatures,
+        stopping=(stop_at_successes, cap, first, step, give_up),
         n=n,
         prompts=prompts,
         max_new_tokens=max_new_tokens,
         seed=seed,
+        group=group,
         device=device,
         dtype=dtype,
     )
-    _show(make_plan(config, probe_rollouts=probe), n)
+    _show(make_plan(config, probe_rollouts=probe), config.n)
 
 
 def _duration(hours: float) -> str:
@@ -53,7 +61,10 @@ def _duration(hours: float) -> str:
 
 
 def _show(plan: Plan, n: int) -> None:
-    say(f"rollouts: {plan.rollouts:,}")
+    if plan.design:
+        _show_design(plan)
+    else:
+        say(f"rollouts: {plan.rollouts:,}")
     if plan.probe is not None and plan.hours is not None and plan.tokens is not None:
         say(
             f"tokens: about {plan.tokens:,.0f} ({plan.probe.tokens_per_rollout:.0f} a rollout); "
@@ -72,4 +83,18 @@ def _show(plan: Plan, n: int) -> None:
         for p in plan.powers
     ]
     say("Of one prompt on its own; with many prompts and few losses among them it is less:")
-    print_rows(("fall of one prompt", f"certified at n = {n}", "n for 80 %"), rows)
+    at = "certified" if plan.design else f"certified at n = {n}"
+    print_rows(("fall of one prompt", at, "n for 80 %"), rows)
+
+
+def _show_design(plan: Plan) -> None:
+    say(f"every prompt {plan.design}")
+    each = ", ".join(f"{rollouts:.0f} at a rate of {rate:g}" for rate, rollouts in plan.expected)
+    say(f"rollouts expected of a prompt: {each}")
+    if plan.likely is None:
+        say(f"rollouts: at most {plan.rollouts:,}")
+        return
+    say(
+        f"rollouts: about {plan.likely:,.0f} if all policies and tasks are like the probe, at "
+        f"most {plan.rollouts:,}; tokens and time are for the former"
+    )

@@ -12,6 +12,11 @@ def sample(
     task: o.TaskName,
     future_task: o.FutureTasks = None,
     n: o.Samples = 64,
+    stop_at_successes: o.StopAt = 0,
+    cap: o.Cap = 0,
+    first: o.First = 0,
+    step: o.Step = 8,
+    give_up: o.GiveUp = 0,
     prompts: o.Prompts = 64,
     out: o.Out = None,
     temperatures: o.Temperatures = "1.0",
@@ -27,32 +32,32 @@ def sample(
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
     retry_failed: o.RetryFailed = False,
+    workers: o.Workers = 0,
+    timeout: o.Timeout = 0.0,
 ) -> None:
-    """Draw rollouts into a run folder; run it again to go on after an interruption."""
+    """Draw rollouts into a run folder; run it again to go on after an interruption.
+
+    With --stop-at-successes they are graded in turns with sampling, by --workers and --timeout.
+    """
     from rewardable.workflows.sample import open_run
     from rewardable.workflows.sample import sample as run_sample
 
     config = o.run_config(
-        policies,
-        task,
-        future_task,
-        temperatures,
-        template_from,
-        n=n,
-        prompts=prompts,
-        top_p=top_p,
-        max_new_tokens=max_new_tokens,
-        seed=seed,
-        group=group,
-        prompt_format=prompt_format,
-        own_templates=own_templates,
-        device=device,
-        dtype=dtype,
-        device_map=device_map,
-        batch_rows=batch_rows,
-    )
+        policies, task, future_task, temperatures, template_from,
+        stopping=(stop_at_successes, cap, first, step, give_up), n=n, prompts=prompts,
+        top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
+        prompt_format=prompt_format, own_templates=own_templates, device=device, dtype=dtype,
+        device_map=device_map, batch_rows=batch_rows,
+    )  # fmt: skip
     run = open_run(o.default_out(out, task), config)
     with progress() as on_event:
-        report = run_sample(run, config, on_event, retry_failed=retry_failed)
+        report = run_sample(
+            run,
+            config,
+            on_event,
+            retry_failed=retry_failed,
+            workers=workers,
+            timeout_s=timeout or None,
+        )
     print_sampled(report)
     say(f"run: {run.path}; next: rewardable grade {run.path}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewardable.cli.console import say
 from rewardable.results import Table
 from rewardable.workflows.audit import AuditResult
@@ -45,6 +47,12 @@ def print_verdict(verdict: Table) -> None:
     for caveat in verdict.notes[compared:]:
         say(caveat)
     say("")
+
+
+def print_gates(tables: Mapping[str, Table]) -> None:
+    """Print how each gate came out, a line each."""
+    for row in tables["gates"].rows if "gates" in tables else ():
+        say(f"gate {row.labels['text']}")
 
 
 def print_sampled(report: SampleReport) -> None:

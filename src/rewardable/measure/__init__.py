@@ -12,7 +12,8 @@ overview: counts of every arm. ``metric``: prompts, rollouts, rollouts a prompt,
     correct, cut off. Notes: warnings that hold for all tables.
 curves: ``metric``: pass@k, support@k (expected prompts with a success within k), solutions@k
     (expected distinct rewarded solutions a prompt; ``kind`` says what tells them apart), best@k
-    (graded scores); with ``k`` and ``band``. Without a budget: "prompts with any success" and
+    (graded scores), pass^k (all of k right), maj@k (a vote of k is right; ``kind`` names the label
+    that votes); with ``k`` and ``band``. Without a budget: "prompts with any success" and
     "rate that 0 of n allows".
 differences: the same metrics, paired; further "first certified loss" and "crossing" (``of`` a
     metric: the smallest reported budget at which a fall is certified, and at which the mean
@@ -20,13 +21,28 @@ differences: the same metrics, paired; further "first certified loss" and "cross
 transitions: ``kind`` "prompt" (``prompt``, ``call``, ``n_before``, ``c_before``, ``n_after``,
     ``c_after``; the estimate is the change of the success rate), "summary" (prompts a call), and
     "power" (what could have been certified).
-trainability: ``metric`` trainability or reward variance; ``role`` main or future; ``group``.
+dynamics: pairs. ``metric`` retention (SRR), discovery (NDR), support dynamics score (SDS), net
+    support change (NSCR), retention if nothing had changed, and the expected numbers solved by
+    both, before only, after only; ``k``; ``units`` prompts or solutions.
+polarisation: ``metric`` polarisation; arms and pairs.
+trainability: ``metric`` trainability, trainability of scores (where they are graded), reward
+    variance, useful groups (of a ``batch``); ``role`` main or future; ``group``; arms and pairs.
 coverage: coverage@k of a label ``kind`` within ``scope`` "all prompts" or "prompts that all
     policies solve"; arms and pairs.
+richness: coverage (where totals are unknown, distinct share) at equal ``successes`` of a label
+    ``kind``, with prompts ``kept`` and ``dropped``, arms and pairs; where totals are unknown
+    also ``metric`` seen, exist at the least (Chao1), unseen mass (Good-Turing); arms.
+models: pass@k beyond n (``k``), prompts near 0 and near 1 (within ``edge``) under a ``model``;
+    arms. Not measurements: nothing is certified from them.
+gates: one row for each time a gate is judged: ``gate``, ``metric``, ``outcome`` (failed, held, not
+    shown, cannot be judged), ``relative``, ``threshold``, ``text``; only where gates are told.
 shape: ``metric`` distinct outputs (``k``), first-token entropy, mean entropy, length, truncation
     rate; ``unit``; arms and pairs.
 truncation: truncation rate; pass@k under ``truncated`` "as judged", "counted as wrong" and
     "left out"; arms and pairs.
+classes: of prompts with the fact ``class``: ``metric`` accuracy (``class``), balanced accuracy,
+    error rate (``class``, ``error``); arms and pairs; ``metric`` constant (``of``, ``answer``) is
+    what one answer to every prompt gets. ``role`` may also be screen.
 examples: quoted rollouts before and after of the prompts that fell most.
 
 Ungraded rollouts are in no value. An estimate that they could change counts them in
@@ -40,6 +56,8 @@ them, so they can lie beside the value, which does not.
 from __future__ import annotations
 
 from rewardable.measure.config import MeasureConfig, budgets
+from rewardable.measure.gate_text import Gate, parse_gate
+from rewardable.measure.gates import FAILED
 from rewardable.measure.run import measure_run
 
-__all__ = ["MeasureConfig", "budgets", "measure_run"]
+__all__ = ["FAILED", "Gate", "MeasureConfig", "budgets", "measure_run", "parse_gate"]

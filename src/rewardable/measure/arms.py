@@ -9,15 +9,21 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rewardable.measure.counts import (
+    CORRECT,
+    UNGRADED,
+    WRONG,
+    Bools,
+    Counts,
+    Floats,
+    Ints,
+    no_counts,
+)
+from rewardable.measure.stopped import Stopped
 from rewardable.metrics import LabelCounts, count_labels
 from rewardable.store import Counts as StoreCounts
-from rewardable.store import Samples
+from rewardable.store import Samples, parts_at
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-
-CORRECT, WRONG, UNGRADED = 1, 0, -1
 CUT = 1
 TEXT = "text"
 """The label kind of a rollout's whole text."""
@@ -35,36 +41,6 @@ _ROW_FIELDS = (
 )
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Graded rollouts, successes and ungraded rollouts of each prompt."""
-
-    n_P: Ints
-    c_P: Ints
-    u_P: Ints
-
-    @property
-    def all_wrong(self) -> Counts:
-        """The counts if every ungraded rollout were wrong."""
-        return Counts(self.n_P + self.u_P, self.c_P, 0 * self.u_P)
-
-    @property
-    def all_right(self) -> Counts:
-        """The counts if every ungraded rollout were right."""
-        return Counts(self.n_P + self.u_P, self.c_P + self.u_P, 0 * self.u_P)
-
-    def at(self, places: Sequence[int]) -> Counts:
-        """Return the counts of the prompts at these places."""
-        index = np.asarray(places, dtype=np.int64)
-        return Counts(self.n_P[index], self.c_P[index], self.u_P[index])
-
-
-def no_counts() -> Counts:
-    """Return the counts of no prompt."""
-    nothing_P = np.zeros(0, dtype=np.int64)
-    return Counts(nothing_P, nothing_P, nothing_P)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Arm:
     """One policy under one spec on one task. ``policy`` and ``spec`` are names for people.
@@ -74,7 +50,9 @@ class Arm:
 
     aside: counts of the prompts that every arm has rollouts of, but some arm none that is graded;
     they are in no value, only in bounds. n_outside, n_outside_ungraded: rollouts, and ungraded
-    ones, of all prompts that ``samples`` leaves out.
+    ones, of all prompts that ``samples`` leaves out. cluster_P: which prompts were made from one
+    source problem, as numbers; None: every prompt is a source of its own. stopped: where prompts
+    ended that were sampled under a stopping rule; ``samples`` are then their first rollouts.
     """
 
     task: str
@@ -85,6 +63,8 @@ class Arm:
     samples: Samples
     success_at: float | None = None
     counts_only: bool = False
+    cluster_P: Ints | None = None
+    stopped: Stopped | None = None
     aside: Counts = field(default_factory=no_counts)
     n_outside: int = 0
     n_outside_ungraded: int = 0
@@ -104,10 +84,23 @@ class Arm:
         """1 success, 0 none, -1 ungraded; by the verifier, or by ``success_at``."""
         if self.success_at is None:
             return self.samples.outcome_R
-        score_R = self.samples.score_R
+        score_R: Floats = self.samples.score_R
         passed_R = np.where(score_R >= self.success_at, CORRECT, WRONG).astype(np.int8)
         unknown_R = np.isnan(score_R) | (self.samples.outcome_R == UNGRADED)
         return np.where(unknown_R, np.int8(UNGRADED), passed_R)
+
+    @cached_property
+    def scores_R(self) -> Floats:  # noqa: N802
+        """Scores of graded rollouts, the outcome where the verifier gave none; NaN ungraded."""
+        outcome_R, score_R = self.outcome_R, self.samples.score_R
+        filled_R = np.where(np.isnan(score_R), outcome_R.astype(np.float64), score_R)
+        return np.where(outcome_R == UNGRADED, np.nan, filled_R)
+
+    @cached_property
+    def graded_scores(self) -> bool:
+        """Whether the scores say more than the outcomes."""
+        known_R = ~np.isnan(self.scores_R)
+        return bool(np.any(self.scores_R[known_R] != (self.outcome_R[known_R] == CORRECT)))
 
     @property
     def cut_R(self) -> Bools:  # noqa: N802
@@ -129,8 +122,22 @@ class Arm:
         """Number of rollouts of each prompt, graded or not."""
         return np.bincount(self.samples.prompt_R, minlength=self.n_prompts).astype(np.int64)
 
+    @property
+    def drawn_P(self) -> Ints:  # noqa: N802
+        """Number of rollouts that each prompt took in all."""
+        return self.rollouts_P if self.stopped is None else self.stopped.rollouts_P
+
     def successes(self, kind: str) -> LabelCounts:
         """Count the labels of ``kind`` among successes; TEXT counts distinct texts."""
+        if kind not in self._successes:
+            self._successes[kind] = self._count_successes(kind)
+        return self._successes[kind]
+
+    @cached_property
+    def _successes(self) -> dict[str, LabelCounts]:
+        return {}
+
+    def _count_successes(self, kind: str) -> LabelCounts:
         samples = self.samples
         none_R = np.full(len(samples.prompt_R), -1, dtype=np.int32)
         code_R = samples.text_R if kind == TEXT else samples.labels.get(kind, none_R)
@@ -204,6 +211,7 @@ def restrict(samples: Samples, keys: Sequence[str]) -> Samples:
         prompt_R=new_P[samples.prompt_R][keep_R],
         labels={kind: code_R[keep_R] for kind, code_R in samples.labels.items()},
         totals={kind: total_P[new_P >= 0] for kind, total_P in samples.totals.items()},
+        parts=parts_at(samples.parts, keep_R),
         **rows,
     )
 

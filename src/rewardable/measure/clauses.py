@@ -125,6 +125,8 @@ def reach(source: Source, pair: Pair) -> list[Claim]:
     common: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
     prompts = ("support", f"support@{k} (of {plural(pair.before.n_prompts, 'prompt')})")
     support = compare(source, pair, prompts, BUDGETS, {**common, "metric": SUPPORT}, unit=PROMPTS)
+    k = source.task.common_k
+    common = {"k": k, "band": SIMULTANEOUS}
     labels = {**common, "metric": COVERAGE, "kind": "solution", "scope": ALL}
     named = ("coverage", f"coverage@{k} of solutions")
     covered = compare(source, pair, named, ("coverage", "coverage"), labels)

@@ -35,7 +35,7 @@ def coverage_table(study: Study) -> Table:
             rows += _kind_rows(study, task, kind, ALL, task.ks, None)
             solved_P = solved_by_all(task)
             if solved_P.any() and not solved_P.all():
-                few = sorted({task.headline_k, task.ks[-1]})
+                few = sorted({task.common_k, task.ks[-1]})
                 rows += _kind_rows(study, task, kind, SOLVED, few, solved_P)
     return Table(
         name="coverage",

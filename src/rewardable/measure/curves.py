@@ -1,11 +1,13 @@
-"""Tables of budgets: pass@k, support@k, distinct rewarded solutions@k, best@k; and differences."""
+"""Tables of budgets (pass@k, support@k, solutions@k, best@k, pass^k, maj@k), and differences."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from rewardable.measure.arms import TEXT, Arm, Pair
+from rewardable.measure.config import MeasureConfig
 from rewardable.measure.estimates import PerPrompt
 from rewardable.measure.quantities import (
     any_success,
@@ -13,6 +15,13 @@ from rewardable.measure.quantities import (
     is_graded,
     pass_curve,
     solutions_curve,
+)
+from rewardable.measure.reliability import (
+    ALL_RIGHT,
+    MAJORITY,
+    all_right_curve,
+    answer_kind,
+    majority_curve,
 )
 from rewardable.measure.rows import FALL, arm_curve, arm_row, pair_curve, pair_row, row
 from rewardable.measure.study import Study, TaskStudy
@@ -31,7 +40,7 @@ BAND_NOTE = (
 
 
 def curves_table(study: Study) -> Table:
-    """pass@k, support@k, solutions@k and best@k of every arm; prompts with any success."""
+    """Every metric over budgets of every arm; prompts with any success."""
     rows = [row for task in study.tasks for arm in task.arms for row in _arm_rows(study, task, arm)]
     return Table(
         name="curves",
@@ -42,18 +51,34 @@ def curves_table(study: Study) -> Table:
     )
 
 
-def budget_metrics(task: TaskStudy, *arms: Arm) -> list[tuple[str, str, list[PerPrompt]]]:
+def budget_metrics(
+    task: TaskStudy, config: MeasureConfig, *arms: Arm
+) -> list[tuple[str, str, list[PerPrompt]]]:
     """Return (metric, label kind or "", one item an arm) for the arms together."""
-    found = [
-        (PASS, "", [pass_curve(arm, task.ks) for arm in arms]),
-        (SUPPORT, "", [pass_curve(arm, task.ks, total=True) for arm in arms]),
+    ks, solution, answer = task.ks, solution_kind(task), answer_kind(task)
+    graded = any(is_graded(arm) for arm in task.arms)
+    wanted: list[tuple[str, str, Callable[[Arm], PerPrompt]]] = [
+        (PASS, "", lambda arm: pass_curve(arm, ks)),
+        (SUPPORT, "", lambda arm: pass_curve(arm, ks, total=True)),
     ]
-    kind = solution_kind(task)
-    if kind:
-        found.append((SOLUTIONS, kind, [solutions_curve(arm, task.ks, kind) for arm in arms]))
-    if any(is_graded(arm) for arm in arms):
-        found.append((BEST, "", [best_curve(arm, task.ks) for arm in arms]))
-    return found
+    if solution:
+        wanted.append((SOLUTIONS, solution, lambda arm: solutions_curve(arm, ks, solution)))
+    if graded:
+        wanted.append((BEST, "", lambda arm: best_curve(arm, ks)))
+    wanted.append((ALL_RIGHT, "", lambda arm: all_right_curve(arm, ks)))
+    if answer:
+        wanted.append((MAJORITY, answer, lambda arm: majority_curve(arm, ks, answer, config)))
+    return [
+        (metric, kind, [_once(task, metric, arm, curve) for arm in arms])
+        for metric, kind, curve in wanted
+    ]
+
+
+def _once(task: TaskStudy, metric: str, arm: Arm, curve: Callable[[Arm], PerPrompt]) -> PerPrompt:
+    key = (metric, id(arm))
+    if key not in task.memo:
+        task.memo[key] = curve(arm)
+    return task.memo[key]
 
 
 def solution_kind(task: TaskStudy) -> str:
@@ -68,7 +93,7 @@ def solution_kind(task: TaskStudy) -> str:
 
 def _arm_rows(study: Study, task: TaskStudy, arm: Arm) -> list[Row]:
     rows: list[Row] = []
-    for metric, kind, (item,) in budget_metrics(task, arm):
+    for metric, kind, (item,) in budget_metrics(task, study.config, arm):
         rows += arm_curve(arm, item, task.ks, study.config, metric=metric, kind=kind)
     rows.append(arm_row(arm, any_success(arm), study.config, metric=ANY_SUCCESS))
     rows.append(row(arm.labels, _zero_bound(arm, study.config.level), metric=ZERO_BOUND))
@@ -77,7 +102,7 @@ def _arm_rows(study: Study, task: TaskStudy, arm: Arm) -> list[Row]:
 
 def _zero_bound(arm: Arm, level: float) -> Estimate:
     """Bound the success rate of a prompt without success; of the one with the fewest samples."""
-    counts = arm.counts
+    counts = arm.counts if arm.stopped is None else arm.stopped.counts
     empty_P = counts.c_P == 0
     common: dict[str, Any] = {
         "level": level,
@@ -113,7 +138,7 @@ def differences_table(study: Study) -> Table:
 
 def _pair_rows(study: Study, task: TaskStudy, pair: Pair) -> list[Row]:
     rows: list[Row] = []
-    for metric, kind, items in budget_metrics(task, pair.before, pair.after):
+    for metric, kind, items in budget_metrics(task, study.config, pair.before, pair.after):
         found = pair_curve(pair, items, task.ks, study.config, metric=metric, kind=kind)
         rows += found
         if metric in (PASS, SOLUTIONS):

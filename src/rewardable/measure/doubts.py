@@ -42,7 +42,7 @@ def temperatures(source: Source, pair: Pair) -> list[Claim]:
 
     Told by coverage of the known solutions, where none are known by support.
     """
-    k = source.task.headline_k
+    k = source.task.common_k
     at_k: dict[str, Label] = {"k": k, "band": SIMULTANEOUS}
     covered: dict[str, Label] = {**at_k, "metric": COVERAGE, "kind": "solution", "scope": ALL}
     return _across(source, pair, "coverage", f"coverage@{k} of solutions", covered) or _across(
@@ -84,7 +84,7 @@ def truncation(source: Source, pair: Pair) -> list[Claim]:
         for rate, arm in zip(rates, (pair.before, pair.after), strict=True)
         if rate is not None
     )
-    k = source.task.headline_k
+    k = source.task.common_k
     found = {reading: _call(source, pair, k, reading) for reading in (JUDGED, AS_WRONG, LEFT_OUT)}
     calls = {reading: _called(estimate) for reading, estimate in found.items()}
     estimate = found[LEFT_OUT]

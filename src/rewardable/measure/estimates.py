@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from rewardable.measure.arms import Arm, Bools, Counts, Floats
+from rewardable.measure.arms import Arm, Bools, Counts, Floats, Ints
 from rewardable.measure.config import MeasureConfig
-from rewardable.metrics import curve_band, mean_interval, paired_band, paired_interval
+from rewardable.metrics import Interval, curve_band, mean_interval, paired_band, paired_interval
 from rewardable.results import Estimate
 
 SIMULTANEOUS, POINTWISE = "simultaneous", "pointwise"
 NO_BUDGET = (0,)
+NO_BOUNDS = "{} ungraded rollouts are left out, without bounds for what they could change"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class PerPrompt:
     where there are none or where the metric needs no grade.
     aside_low_QK, aside_high_QK: the same of prompts that have no value, because some arm has no
     graded rollout of them; bounds include them.
+    cluster_P: prompts of one source problem carry one number; None: all are independent.
     total: the estimate is the sum over prompts, not the mean.
     undefined: why a value can be NaN, in words.
     """
@@ -37,17 +39,19 @@ class PerPrompt:
     high_PK: Floats | None = None
     aside_low_QK: Floats | None = None
     aside_high_QK: Floats | None = None
+    cluster_P: Ints | None = None
     total: bool = False
     undefined: str = "undefined"
 
     def kept(self, keep_P: Bools) -> PerPrompt:
         """Return the same for the prompts kept."""
-        low, high = self.low_PK, self.high_PK
+        low, high, cluster = self.low_PK, self.high_PK, self.cluster_P
         return replace(
             self,
             values_PK=self.values_PK[keep_P],
             low_PK=None if low is None else low[keep_P],
             high_PK=None if high is None else high[keep_P],
+            cluster_P=None if cluster is None else cluster[keep_P],
         )
 
 
@@ -88,6 +92,41 @@ def counted(
         n_ungraded=int(counts.u_P.sum()),
         low_PK=low,
         high_PK=high,
+        cluster_P=arm.cluster_P,
+        total=total,
+        undefined=undefined,
+    )
+
+
+def stopped_counted(
+    arm: Arm,
+    metric: Callable[[Counts], Floats],
+    *,
+    total: bool = False,
+    undefined: str = "undefined",
+) -> PerPrompt:
+    """Apply a metric that knows the stopping rule to the final states of an arm.
+
+    Prompts set aside may hold anything: their bounds are 0 and 1.
+    """
+    found = arm.stopped
+    if found is None:
+        raise TypeError(f"{arm.policy} was not sampled under a stopping rule")
+    values = _columns(metric(found.counts))
+    low = high = None
+    if found.counts.u_P.any():
+        ends = [_columns(metric(found.low)), _columns(metric(found.high))]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+    aside = np.zeros((len(arm.aside.n_P), values.shape[1]))
+    return PerPrompt(
+        values_PK=values,
+        n_graded=int(found.counts.n_P.sum()),
+        n_ungraded=int(found.counts.u_P.sum() + arm.aside.u_P.sum()),
+        low_PK=low,
+        high_PK=high,
+        aside_low_QK=aside if len(aside) else None,
+        aside_high_QK=aside + 1.0 if len(aside) else None,
+        cluster_P=arm.cluster_P,
         total=total,
         undefined=undefined,
     )
@@ -96,7 +135,29 @@ def counted(
 def all_rollouts(arm: Arm, values: Floats, *, undefined: str = "undefined") -> PerPrompt:
     """Wrap a metric that needs no grade: every rollout counts."""
     n = len(arm.samples.prompt_R)
-    return PerPrompt(values_PK=_columns(values), n_graded=n, undefined=undefined)
+    return PerPrompt(
+        values_PK=_columns(values), n_graded=n, cluster_P=arm.cluster_P, undefined=undefined
+    )
+
+
+def estimate_of(found: Interval, arms: Sequence[Arm], *, scale: float = 1.0) -> Estimate:
+    """Turn an interval of a whole-arm metric into an estimate about these arms.
+
+    Such metrics carry no bounds for ungraded rollouts; where there are any, a warning says so.
+    """
+    ungraded = sum(arm.n_ungraded for arm in arms)
+    warnings = (*found.warnings, *((NO_BOUNDS.format(ungraded),) if ungraded else ()))
+    return Estimate(
+        value=_scaled(found.mean, scale),
+        low=_scaled(found.low, scale),
+        high=_scaled(found.high, scale),
+        level=found.level,
+        method=found.method,
+        n_prompts=arms[0].n_prompts,
+        n_graded=sum(arm.n_graded for arm in arms),
+        n_ungraded=ungraded,
+        warnings=warnings,
+    )
 
 
 def _columns(values: Floats) -> Floats:
@@ -126,7 +187,8 @@ def measure(
     full_K = np.all([np.isfinite(item.values_PK).all(axis=0) for item in items], axis=0)
     if not len(items[0].values_PK):
         full_K = np.zeros(len(ks), dtype=bool)
-    curve = _curve([item.values_PK[:, full_K] for item in items], config) if full_K.any() else None
+    values, clusters = [item.values_PK[:, full_K] for item in items], items[0].cluster_P
+    curve = _curve(values, config, clusters) if full_K.any() else None
     place_K = np.cumsum(full_K) - 1
     return tuple(
         _measured(items, k, column, curve if full_K[column] else None, int(place_K[column]),
@@ -153,11 +215,12 @@ class _Curve:
     warnings: tuple[str, ...]
 
 
-def _curve(values: Sequence[Floats], config: MeasureConfig) -> _Curve:
+def _curve(values: Sequence[Floats], config: MeasureConfig, clusters: Ints | None) -> _Curve:
     """Intervals of a mean, or of a paired difference, over one budget or many."""
     if values[0].shape[1] == 1:
-        return _single([item[:, 0] for item in values], config)
+        return _single([item[:, 0] for item in values], config, clusters)
     told: Any = {"level": config.level, "seed": config.seed, "draws": config.draws}
+    told["clusters"] = clusters
     band = curve_band(values[0], **told) if len(values) == 1 else paired_band(*values, **told)
     return _Curve(
         mean_K=band.mean_K,
@@ -168,8 +231,9 @@ def _curve(values: Sequence[Floats], config: MeasureConfig) -> _Curve:
     )
 
 
-def _single(values: Sequence[Floats], config: MeasureConfig) -> _Curve:
+def _single(values: Sequence[Floats], config: MeasureConfig, clusters: Ints | None) -> _Curve:
     told: Any = {"level": config.level, "seed": config.seed, "draws": config.draws}
+    told["clusters"] = clusters
     one = mean_interval(values[0], **told) if len(values) == 1 else paired_interval(*values, **told)
     ends = np.array([one.low]), np.array([one.high])
     return _Curve(

@@ -29,14 +29,15 @@ def overview_table(study: Study) -> Table:
 
 
 def _rows(study: Study, task: TaskStudy, arm: Arm) -> list[Row]:
-    counts, n_rollouts = arm.counts, len(arm.samples.prompt_R)
+    counts = arm.counts if arm.stopped is None else arm.stopped.counts
+    n_rollouts = int(arm.drawn_P.sum())
     figures: dict[str, float | None] = {
         HEADLINE_K: task.headline_k,
         PROMPTS: arm.n_prompts,
         ROLLOUTS: n_rollouts,
         PER_PROMPT: n_rollouts / arm.n_prompts,
-        GRADED: arm.n_graded,
-        UNGRADED: arm.n_ungraded,
+        GRADED: int(counts.n_P.sum()),
+        UNGRADED: int(counts.u_P.sum()),
         CORRECT: int(counts.c_P.sum()),
         CUT: None if (arm.samples.finish_R > 1).all() else int(arm.cut_R.sum()),
     }

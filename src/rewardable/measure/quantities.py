@@ -7,19 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from rewardable.measure.arms import CORRECT, UNGRADED, Arm, Counts, Floats
-from rewardable.measure.estimates import PerPrompt, all_rollouts, counted
+from rewardable.measure.arms import Arm, Counts, Floats
+from rewardable.measure.estimates import PerPrompt, all_rollouts, counted, stopped_counted
 from rewardable.metrics import (
     LabelCounts,
     best_at_k,
     coverage,
     distinct_at_k,
+    graded_trainability,
     pass_at_k,
     reward_variance,
     trainability,
 )
 
 FEW = "fewer graded rollouts than the budget"
+PAST = "the stopping rule may end a prompt before the budget"
 
 
 def pass_curve(
@@ -33,6 +35,11 @@ def pass_curve(
     def metric(c: Counts) -> Floats:
         return pass_at_k(c.n_P, c.c_P, list(ks))
 
+    if counts is None and arm.stopped is not None:
+        rule = arm.stopped.rule
+        return stopped_counted(
+            arm, lambda c: pass_at_k(c.n_P, c.c_P, list(ks), rule), total=total, undefined=PAST
+        )
     item = counted(arm, metric, total=total, undefined=FEW, counts=counts)
     aside = arm.aside
     if counts is not None or not len(aside.n_P):
@@ -50,11 +57,12 @@ def solutions_curve(arm: Arm, ks: Sequence[int], kind: str) -> PerPrompt:
     found = arm.successes(kind)
     values = distinct_at_k(found, arm.counts.n_P, list(ks))
     if not arm.n_ungraded:
-        return PerPrompt(values_PK=values, n_graded=arm.n_graded, undefined=FEW)
+        return PerPrompt(values_PK=values, n_graded=arm.n_graded, cluster_P=arm.cluster_P,
+                         undefined=FEW)  # fmt: skip
     low, more = _label_bounds(arm, ks, found)
     return PerPrompt(
         values_PK=values, n_graded=arm.n_graded, n_ungraded=arm.n_ungraded, low_PK=low,
-        high_PK=low + more, undefined=FEW,
+        high_PK=low + more, cluster_P=arm.cluster_P, undefined=FEW,
     )  # fmt: skip
 
 
@@ -73,28 +81,25 @@ def coverage_curve(arm: Arm, ks: Sequence[int], kind: str) -> PerPrompt:
     undefined = f"the number of labels {kind!r} that exist is unknown or 0"
     values = coverage(found, totals_P, arm.counts.n_P, list(ks))
     if not arm.n_ungraded:
-        return PerPrompt(values_PK=values, n_graded=arm.n_graded, undefined=undefined)
+        return PerPrompt(values_PK=values, n_graded=arm.n_graded, cluster_P=arm.cluster_P,
+                         undefined=undefined)  # fmt: skip
     _, more = _label_bounds(arm, ks, found)
     low = coverage(found, totals_P, arm.counts.all_wrong.n_P, list(ks))
     high = np.minimum(1.0, low + more / np.maximum(totals_P, 1)[:, None])
     return PerPrompt(
         values_PK=values, n_graded=arm.n_graded, n_ungraded=arm.n_ungraded, low_PK=low,
-        high_PK=high, undefined=undefined,
+        high_PK=high, cluster_P=arm.cluster_P, undefined=undefined,
     )  # fmt: skip
 
 
 def scores_of(arm: Arm) -> Floats:
     """Scores of graded rollouts, the outcome where the verifier gave none; NaN when ungraded."""
-    outcome_R, score_R = arm.outcome_R, arm.samples.score_R
-    filled_R = np.where(np.isnan(score_R), outcome_R.astype(np.float64), score_R)
-    return np.where(outcome_R == UNGRADED, np.nan, filled_R)
+    return arm.scores_R
 
 
 def is_graded(arm: Arm) -> bool:
     """Whether the scores say more than the outcomes."""
-    score_R = scores_of(arm)
-    known_R = ~np.isnan(score_R)
-    return bool(np.any(score_R[known_R] != (arm.outcome_R[known_R] == CORRECT)))
+    return arm.graded_scores
 
 
 def _of_scores(arm: Arm, metric: str, ks: Sequence[int]) -> PerPrompt:
@@ -112,7 +117,7 @@ def _of_scores(arm: Arm, metric: str, ks: Sequence[int]) -> PerPrompt:
         low, high = np.minimum(*ends), np.maximum(*ends)
     return PerPrompt(
         values_PK=value(scores_R), n_graded=arm.n_graded, n_ungraded=arm.n_ungraded, low_PK=low,
-        high_PK=high, undefined=FEW,
+        high_PK=high, cluster_P=arm.cluster_P, undefined=FEW,
     )  # fmt: skip
 
 
@@ -128,11 +133,28 @@ def variance_of_reward(arm: Arm) -> PerPrompt:
 
 def group_variation(arm: Arm, group: int) -> PerPrompt:
     """Estimate the share of groups of ``group`` that hold both a success and a failure."""
+    stopped = arm.stopped
+    if stopped is not None:
+        return stopped_counted(arm, lambda c: trainability(c.n_P, c.c_P, group, stopped.rule))
     return counted(
         arm,
         lambda c: trainability(c.n_P, c.c_P, group),
         undefined=f"fewer than {group} graded rollouts",
     )
+
+
+def score_variation(arm: Arm, group: int) -> PerPrompt:
+    """Estimate the share of groups of ``group`` whose scores are not all equal.
+
+    No bounds for ungraded rollouts, whose scores could be anything.
+    """
+    prompt_R, scores_R = arm.samples.prompt_R, scores_of(arm)
+    keep_R = ~np.isnan(scores_R)
+    values = graded_trainability(scores_R[keep_R], prompt_R[keep_R], arm.n_prompts, group)
+    return PerPrompt(
+        values_PK=values[:, None], n_graded=arm.n_graded, cluster_P=arm.cluster_P,
+        undefined=f"fewer than {group} graded rollouts",
+    )  # fmt: skip
 
 
 def any_success(arm: Arm) -> PerPrompt:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.measure.arms import Arm, Pair, restrict, samples_from_counts
+from rewardable.measure.clusters import clusters_of
 from rewardable.measure.config import MeasureConfig, budgets, headline_budget
+from rewardable.measure.estimates import PerPrompt
+from rewardable.measure.stopped import design_text, refuse_threshold, stop
 from rewardable.records import Policy, SamplingSpec
 from rewardable.store import NOT_GRADED, UNKNOWN_SPEC, Run
 
-MAIN, FUTURE = "main", "future"
+MAIN, FUTURE, SCREEN = "main", "future", "screen"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,8 @@ class TaskStudy:
     """The arms of one task, all on the same prompts; ``warnings`` say what was left out.
 
     arms: the base first, then the trained policies in order, each at every spec.
+    fixed_k: the headline budget of metrics that know no stopping rule, where there is one.
+    memo: (metric, id of the arm) -> its curve over ``ks``, for pairs to use what arms computed.
     """
 
     task: str
@@ -29,6 +34,13 @@ class TaskStudy:
     ks: tuple[int, ...]
     headline_k: int
     n_trained: int
+    fixed_k: int = 0
+    memo: dict[tuple[str, int], PerPrompt] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def common_k(self) -> int:
+        """The headline budget that every metric reaches."""
+        return self.fixed_k or self.headline_k
 
     @property
     def base_arms(self) -> tuple[Arm, ...]:
@@ -63,6 +75,7 @@ class Study:
     run: Run
     config: MeasureConfig
     tasks: tuple[TaskStudy, ...]
+    screens: tuple[TaskStudy, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -80,13 +93,17 @@ def load_study(run: Run, config: MeasureConfig) -> Study:
     policies = _policies(run, config)
     warnings = _template_warnings([policies[key] for key in config.policies], config)
     names = _names([policies[key] for key in config.policies])
-    warnings += _spec_warnings(spec_keys(run, config), names, _spec_names(run))
+    specs = spec_keys(run, config)
+    warnings += _spec_warnings(specs, names, _spec_names(run))
     tasks = _tasks(run, config)
     roles = [MAIN] + [FUTURE] * (len(tasks) - 1)
     found = tuple(
-        _load_task(run, config, names, task, role) for task, role in zip(tasks, roles, strict=True)
+        _load_task(run, config, names, specs, task, role)
+        for task, role in zip(tasks, roles, strict=True)
     )
-    return Study(run=run, config=config, tasks=found, warnings=warnings)
+    plain, first = replace(config, stopping=None), {key: keys[:1] for key, keys in specs.items()}
+    screens = tuple(_load_task(run, plain, names, first, task, SCREEN) for task in config.screens)
+    return Study(run=run, config=config, tasks=found, screens=screens, warnings=warnings)
 
 
 def _policies(run: Run, config: MeasureConfig) -> dict[str, Policy]:
@@ -142,7 +159,8 @@ def _tasks(run: Run, config: MeasureConfig) -> tuple[str, ...]:
 
 def spec_keys(run: Run, config: MeasureConfig) -> dict[str, tuple[str, ...]]:
     """Return the specs of each compared policy; ConfigError when they are ambiguous."""
-    held = {key: _held(run, key) for key in config.policies}
+    groups = run.groups()
+    held = {key: {g.spec_key for g in groups if g.policy_key == key} for key in config.policies}
     known = set[str]().union(*held.values())
     told = config.spec_keys or (tuple(known) if len(known) == 1 else ())
     own = dict(config.policy_specs)
@@ -158,10 +176,6 @@ def spec_keys(run: Run, config: MeasureConfig) -> dict[str, tuple[str, ...]]:
             raise unknown_name("spec key", key, known)
     width = len(told) if missing else 1
     return {key: (own[key],) * width if key in own else told for key in config.policies}
-
-
-def _held(run: Run, policy_key: str) -> set[str]:
-    return {group.spec_key for group in run.groups() if group.policy_key == policy_key}
 
 
 def spec_name(spec: SamplingSpec) -> str:
@@ -184,33 +198,60 @@ def _spec_names(run: Run) -> dict[str, str]:
 
 
 def _load_task(
-    run: Run, config: MeasureConfig, names: Mapping[str, str], task: str, role: str
+    run: Run,
+    config: MeasureConfig,
+    names: Mapping[str, str],
+    specs: Mapping[str, tuple[str, ...]],
+    task: str,
+    role: str,
 ) -> TaskStudy:
     spec_names = _spec_names(run)
     arms = [
         _load_arm(run, config, task, (policy_key, names[policy_key]), (key, spec_names[key]))
-        for policy_key, keys in spec_keys(run, config).items()
+        for policy_key, keys in specs.items()
         for key in keys
     ]
     aligned, warnings = align(arms)
+    keys = aligned[0].samples.prompt_keys
+    cluster_P, told = clusters_of(task, run.prompts(task), keys, config.cluster)
+    aligned = tuple(replace(arm, cluster_P=cluster_P) for arm in aligned)
     n = max(int(arm.counts.n_P.max()) for arm in aligned)
     least = min(int(arm.counts.n_P.min()) for arm in aligned)
-    ks = budgets(n, config.k_grid)
+    rule = config.stopping
+    if rule is not None:
+        n, least = rule.widest, rule.first
+    ks = _budgets(n, config)
     if not ks or ks[0] > least:
         raise DataError(
             f"task {task}: no budget of {config.k_grid} is within the {least} graded rollouts of "
             "the prompt that has the fewest; name a smaller one."
         )
-    headline = headline_budget(tuple(k for k in ks if k <= least), least, config.headline_k)
+    fixed = headline_budget(tuple(k for k in ks if k <= least), least, config.headline_k)
+    headline = fixed if rule is None else headline_budget(ks, rule.cap, config.headline_k)
     return TaskStudy(
         task=task,
         role=role,
         arms=aligned,
-        warnings=(*warnings, *_short(task, n, least)),
+        warnings=(*warnings, *_design(task, aligned, n, least), *told),
         ks=ks,
         headline_k=headline,
         n_trained=len(config.trained),
+        fixed_k=0 if rule is None else max(k for k in ks if k <= least),
     )
+
+
+def _budgets(n: int, config: MeasureConfig) -> tuple[int, ...]:
+    """Return the budgets to report; under a stopping rule its first look is one."""
+    ks = budgets(n, config.k_grid)
+    if config.stopping is None or config.k_grid:
+        return ks
+    return tuple(sorted({*ks, config.stopping.first}))
+
+
+def _design(task: str, arms: Sequence[Arm], n: int, least: int) -> tuple[str, ...]:
+    """Say how many rollouts the prompts have, where that is not one number."""
+    stopped = [arm.stopped for arm in arms if arm.stopped is not None]
+    return (design_text(task, stopped),) if stopped else _short(task, n, least)
 
 
 def _load_arm(
@@ -221,6 +262,11 @@ def _load_arm(
     counts_only = not len(samples.prompt_R)
     if counts_only:
         samples = samples_from_counts(run.counts(**where))
+    stopped = None
+    if config.stopping is not None:
+        refuse_threshold(config.success_at)
+        at = f"task {task}, {policy[1]} at {spec[1]}"
+        samples, stopped = stop(samples, config.stopping, at)
     return Arm(
         task=task,
         policy=policy[1],
@@ -230,6 +276,7 @@ def _load_arm(
         samples=samples,
         success_at=None if counts_only else config.success_at,
         counts_only=counts_only,
+        stopped=stopped,
     )
 
 
@@ -277,6 +324,7 @@ def _aligned(arm: Arm, keys: Sequence[str], aside: Sequence[str]) -> Arm:
     return replace(
         arm,
         samples=kept,
+        stopped=arm.stopped and arm.stopped.at([place[key] for key in keys]),
         aside=arm.counts.at([place[key] for key in aside]),
         n_outside=len(arm.samples.prompt_R) - len(kept.prompt_R),
         n_outside_ungraded=arm.n_ungraded - int(arm.counts.at([place[k] for k in keys]).u_P.sum()),

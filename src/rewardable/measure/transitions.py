@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardable.measure.arms import Pair
+from rewardable.measure.arms import Counts, Pair
 from rewardable.measure.rows import row
+from rewardable.measure.stopped import pair_states
 from rewardable.measure.study import Study
 from rewardable.metrics import Transitions, transitions
 from rewardable.results import Estimate, Row, Table
@@ -42,12 +43,24 @@ def transitions_table(study: Study) -> Table:
 
 
 def _transitions(pair: Pair, level: float) -> Transitions:
-    before, after = pair.before.counts, pair.after.counts
-    return transitions(before.n_P, before.c_P, after.n_P, after.c_P, level=level)
+    before, after = _counts(pair)
+    rules = [None if arm.stopped is None else arm.stopped.rule for arm in (pair.before, pair.after)]
+    return transitions(
+        before.n_P, before.c_P, after.n_P, after.c_P, level=level, rule_before=rules[0],
+        rule_after=rules[1],
+    )  # fmt: skip
+
+
+def _counts(pair: Pair) -> tuple[Counts, Counts]:
+    """Return the counts of both sides; under a stopping rule where both ended as a pair."""
+    before, after = pair.before.stopped, pair.after.stopped
+    if before is None or after is None:
+        return pair.before.counts, pair.after.counts
+    return pair_states(before, after)
 
 
 def _prompt_rows(pair: Pair, found: Transitions) -> list[Row]:
-    before, after = pair.before.counts, pair.after.counts
+    before, after = _counts(pair)
     columns = {
         "n_before": before.n_P.tolist(),
         "c_before": before.c_P.tolist(),
@@ -91,8 +104,8 @@ def _common(pair: Pair, found: Transitions) -> dict[str, Any]:
         "level": found.level,
         "method": found.method,
         "n_prompts": pair.before.n_prompts,
-        "n_graded": pair.before.n_graded + pair.after.n_graded,
-        "n_ungraded": pair.before.n_ungraded + pair.after.n_ungraded,
+        "n_graded": sum(int(counts.n_P.sum()) for counts in _counts(pair)),
+        "n_ungraded": sum(int(counts.u_P.sum()) for counts in _counts(pair)),
     }
 
 
@@ -106,8 +119,10 @@ def _chance(power: float) -> str:
 
 
 def _power_rows(pair: Pair, found: Transitions) -> list[Row]:
-    n = int(min(np.median(pair.before.counts.n_P), np.median(pair.after.counts.n_P)))
-    text = f"At n = {n} a fall from 0.1 to 0 is certified in {_chance(found.power)} of the cases."
+    rule = pair.before.stopped and pair.before.stopped.rule
+    n = int(rule.cap if rule else min(np.median(side.n_P) for side in _counts(pair)))
+    design = f"Sampled {rule.words}," if rule else f"At n = {n}"
+    text = f"{design} a fall from 0.1 to 0 is certified in {_chance(found.power)} of the cases."
     common = _common(pair, found)
     rows = [
         row(pair.labels, Estimate(value=found.power, **common), kind="power",

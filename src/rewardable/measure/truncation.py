@@ -82,7 +82,7 @@ def _rows(study: Study, task: TaskStudy) -> list[Row]:
             rate = rollout_mean(arm, truncation_R(arm), "truncation unknown")
             rows.append(arm_row(arm, rate, config, metric=TRUNCATED))
     for reading in (JUDGED, AS_WRONG, LEFT_OUT):
-        found = {id(arm): _items(arm, reading, task.headline_k) for arm in task.arms}
+        found = {id(arm): _items(arm, reading, task.common_k) for arm in task.arms}
         for arm in task.arms:
             rows += [
                 arm_row(arm, item, config, metric=metric, k=k, truncated=reading)

@@ -94,7 +94,7 @@ def _claims(source: Source, subject: Pair | Arm) -> list[Claim]:
 
 def _size(source: Source, subject: Pair | Arm) -> str:
     arms = (subject,) if isinstance(subject, Arm) else (subject.before, subject.after)
-    n_P = [int(n) for arm in arms for n in (arm.rollouts_P.min(), arm.rollouts_P.max())]
+    n_P = [int(n) for arm in arms for n in (arm.drawn_P.min(), arm.drawn_P.max())]
     n = f"{min(n_P)}" if min(n_P) == max(n_P) else f"{min(n_P)} to {max(n_P)}"
     noun = "sample" if max(n_P) == 1 else "samples"
     return f"{plural(arms[0].n_prompts, 'prompt')}, {n} {noun} each"

@@ -19,7 +19,6 @@ from rewardable.metrics.diversity import (
     collision_probability,
     distinct_n,
     ngram_repetition,
-    template_reuse,
 )
 from rewardable.metrics.fixed import fixed_prompts_interval
 from rewardable.metrics.graded import best_at_k, reward_variance
@@ -32,11 +31,12 @@ from rewardable.metrics.labels import (
     distinct_outputs,
 )
 from rewardable.metrics.majority import maj_at_k
-from rewardable.metrics.mixture import Mixture, extrapolate, fit_mixture
+from rewardable.metrics.masses import EndMasses, end_masses
+from rewardable.metrics.mixture import Mixture, Refits, extrapolate, fit_mixture, refit_mixture
 from rewardable.metrics.passk import pass_at_k, pass_hat_k
 from rewardable.metrics.polarised import polarisation, polarisation_change
 from rewardable.metrics.power import detection_power, needed_n, smallest_certified_loss
-from rewardable.metrics.ratios import ratio_interval
+from rewardable.metrics.ratios import ratio_interval, ratio_of_means
 from rewardable.metrics.richness import (
     RarefiedCoverage,
     Richness,
@@ -46,26 +46,39 @@ from rewardable.metrics.richness import (
 )
 from rewardable.metrics.stopping import StoppingRule
 from rewardable.metrics.support import SupportDynamics, support_dynamics
+from rewardable.metrics.templates import template_reuse, template_reuse_change
 from rewardable.metrics.trainable import graded_trainability, trainability, useful_groups
+from rewardable.metrics.wording import (
+    GramCounts,
+    adjusted_distinct_n_at_k,
+    count_grams,
+    distinct_n_at_k,
+    row_quantiles,
+)
 
 __all__ = [
     "CALLS",
     "Band",
     "Crossing",
+    "EndMasses",
+    "GramCounts",
     "Interval",
     "LabelCounts",
     "Mixture",
     "RarefiedCoverage",
+    "Refits",
     "Richness",
     "StoppingRule",
     "SupportDynamics",
     "Transitions",
     "adjusted_distinct_n",
+    "adjusted_distinct_n_at_k",
     "answer_entropy",
     "best_at_k",
     "binomial_interval",
     "chao1",
     "collision_probability",
+    "count_grams",
     "count_labels",
     "coverage",
     "crossing",
@@ -73,7 +86,9 @@ __all__ = [
     "detection_power",
     "distinct_at_k",
     "distinct_n",
+    "distinct_n_at_k",
     "distinct_outputs",
+    "end_masses",
     "extrapolate",
     "fit_mixture",
     "fixed_prompts_interval",
@@ -90,11 +105,15 @@ __all__ = [
     "polarisation_change",
     "rarefied_coverage",
     "ratio_interval",
+    "ratio_of_means",
+    "refit_mixture",
     "reward_variance",
+    "row_quantiles",
     "smallest_certified_loss",
     "stopped_interval",
     "support_dynamics",
     "template_reuse",
+    "template_reuse_change",
     "trainability",
     "transitions",
     "unseen_mass",

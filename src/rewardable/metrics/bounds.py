@@ -9,7 +9,8 @@ from scipy.special import betaincinv
 from rewardable.metrics.checks import Floats, Ints, counts, level_alpha, whole
 
 _SHARES = np.array([1.0, 2 / 3, 1 / 3, 0.0])
-_HALVINGS = 28
+_HALVINGS = 20
+_FEW_UNITS = 64
 
 
 def zero_bound(n: int, level: float = 0.95) -> float:
@@ -134,11 +135,7 @@ def betting_rejects(values_M: Floats, m: float, alpha: float) -> bool:
 
 def _betting_low(values_MK: Floats, weights_M: Floats, tail: float) -> Floats:
     """Bisect for the largest rejected mean of every column, below its observed mean."""
-    parts = [_compressed(column, weights_M) for column in values_MK.T]
-    width = max(value.size for value, _, _ in parts)
-    value_KU, weight_KU, count_KU = (
-        np.stack([np.pad(part[i], (0, width - part[i].size)) for part in parts]) for i in range(3)
-    )
+    value_KU, weight_KU, count_KU = _columns(values_MK, weights_M)
     size = float(weights_M.sum())
     mean_K = (count_KU * weight_KU * value_KU).sum(1) / size
     left, right = np.zeros_like(mean_K), mean_K.copy()
@@ -148,6 +145,18 @@ def _betting_low(values_MK: Floats, weights_M: Floats, tail: float) -> Floats:
         rejected = wealth > -np.log(tail)
         left, right = np.where(rejected, middle, left), np.where(rejected, right, middle)
     return left
+
+
+def _columns(values_MK: Floats, weights_M: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return values, weights and counts of the columns, one a row (equal values once)."""
+    if weights_M.size <= _FEW_UNITS:
+        shape = values_MK.T.shape
+        return values_MK.T, np.broadcast_to(weights_M, shape), np.ones(shape)
+    parts = [_compressed(column, weights_M) for column in values_MK.T]
+    table = np.zeros((3, len(parts), max(value.size for value, _, _ in parts)))
+    for k, part in enumerate(parts):
+        table[:, k, : part[0].size] = part
+    return table[0], table[1], table[2]
 
 
 def _compressed(column: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:

@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from rewardable.errors import DataError
 from rewardable.metrics.bounds import binomial_interval
 from rewardable.metrics.checks import Bools, Floats, Ints, counts, level_alpha, refuse
-from rewardable.metrics.designs import (
-    benjamini_hochberg,
-    design_p_values,
-    design_power,
-    fixed_rule,
-    stopped_interval,
-)
+from rewardable.metrics.designs import benjamini_hochberg, fixed_rule
 from rewardable.metrics.discovery import discrete_fdr
 from rewardable.metrics.exact import law_of_each, p_values
+from rewardable.metrics.pairs import (
+    check_pairs,
+    design_p_values,
+    design_power,
+    design_smallest_loss,
+    pair_interval,
+)
 from rewardable.metrics.power import detection_power, smallest_certified_loss
 from rewardable.metrics.stopping import StoppingRule
 
@@ -73,7 +74,9 @@ def transitions(
     n_before_P, c_before_P: graded rollouts and successes of the first policy, shape [P].
     n_after_P, c_after_P: the same of the second policy, row i about the same prompt.
     level: 1 - level is the false-discovery rate of the called changes.
-    rule_before, rule_after: how sampling was stopped; None means fixed n. With a rule on one side,
+    rule_before, rule_after: how sampling was stopped; None means fixed n. Where both are one rule
+        that gives up, the counts are those of the pair: a prompt that one policy gave up while the
+        other was late (see :class:`StoppingRule`) was sampled on there. With a rule on one side,
         the other side must have one n for all prompts.
 
     Returns
@@ -187,14 +190,13 @@ def _stopped_evidence(
     after: tuple[Ints, Ints],
     level: float,
 ) -> _Evidence:
-    rules[0].check(*before)
-    rules[1].check(*after)
+    check_pairs(*rules, before, after)
     p_P = design_p_values(*rules, before, after)
     q_P, threshold = benjamini_hochberg(p_P, 1 - level)
-    ends = [
-        stopped_interval(rule, *c, level) for rule, c in zip(rules, (before, after), strict=True)
-    ]
-    low, high = difference_interval(before, after, ends[0], ends[1])
+    paired = rules[0] == rules[1]
+    end_before = pair_interval(rules[0], paired, before, after, level)
+    end_after = pair_interval(rules[1], paired, after, before, level)
+    low, high = difference_interval(before, after, end_before, end_after)
     return _Evidence(
         p_P=p_P,
         q_P=q_P,
@@ -203,7 +205,7 @@ def _stopped_evidence(
         threshold=threshold,
         n=min(rule.cap for rule in rules),
         power=design_power(*rules, 0.1, 0.0, threshold),
-        smallest_loss=_smallest(rules, threshold),
+        smallest_loss=design_smallest_loss(*rules, threshold),
         method="unconditional exact likelihood-ratio test under the stopping rules, "
         f"false-discovery rate {1 - level:.3g} (Benjamini-Hochberg)",
     )
@@ -258,16 +260,6 @@ def _absent_bound(before: tuple[Ints, Ints], after: tuple[Ints, Ints], level: fl
     absent = (before[1] == 0) & (after[1] == 0)
     fewest = np.minimum(before[0], after[0])
     return np.where(absent, -np.expm1(np.log((1 - level) / 2) / fewest), np.nan)
-
-
-def _smallest(rules: tuple[StoppingRule, StoppingRule], threshold: float) -> float:
-    """Return the smallest p whose fall to 0 is called with chance 0.8; NaN if none is."""
-    low, high = 0.0, 1.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        enough = design_power(*rules, middle, 0.0, threshold) >= 0.8
-        low, high = (low, middle) if enough else (middle, high)
-    return high if high < 1.0 else float("nan")
 
 
 def _notes(found: _Evidence) -> tuple[str, ...]:

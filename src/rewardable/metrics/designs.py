@@ -1,4 +1,4 @@
-"""Exact laws of stopped counts: intervals and tests that are valid when sampling stops early."""
+"""Exact laws of stopped counts, and intervals that are valid when sampling stops early."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import betaincinv, xlog1py, xlogy
 
-from rewardable.errors import ConfigError
-from rewardable.metrics.checks import Floats, Ints, level_alpha
+from rewardable.metrics.checks import Floats, Ints, counts, level_alpha
 from rewardable.metrics.passk import unique_pairs
 from rewardable.metrics.stopping import StoppingRule, checked_states, log_paths
 
-_NUISANCE = expit(np.linspace(-9.5, 9.5, 191))
-_MOST_PAIRS = 8_000_000
 _HALVINGS = 45
-_TIE = 1e-9
+_PLACES = 32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DesignLaw:
     """All final states (n, c) of a stopping rule, best first, with their numbers of paths.
 
-    Best first is the stagewise order: an earlier stop is better, at one look more successes are.
+    Best first is the stagewise order: an earlier stop at the wanted successes is better, at one
+    look more successes are; worst is to be given up, the earlier the worse.
     """
 
     n_S: Ints
@@ -43,17 +41,33 @@ class DesignLaw:
         return np.array([table[pair] for pair in zip(n, c, strict=True)], dtype=np.int64)
 
 
+@lru_cache(maxsize=64)
 def design_law(rule: StoppingRule) -> DesignLaw:
     """List the final states of a rule in stagewise order."""
-    states: list[tuple[int, int]] = []
-    previous = 0
+    wanted, left = list[tuple[int, int]](), list[tuple[int, int]]()
     for look in rule.looks.tolist():
-        most = look if previous == 0 else min(look, rule.successes - 1 + look - previous)
-        least = 0 if look == rule.cap else rule.successes
-        states += [(look, c) for c in range(most, least - 1, -1)]
-        previous = look
-    n, c = (np.array(part, dtype=np.int64) for part in zip(*states, strict=True))
+        c = np.arange(look, -1, -1)
+        n = np.full_like(c, look)
+        ends = np.isfinite(log_paths(rule, n, c))
+        wanted += [(look, x) for x in c[ends & (c >= rule.successes)].tolist()]
+        left += [(-look, x) for x in c[ends & (c < rule.successes)].tolist()]
+    last = [(-look, x) for look, x in sorted(left, key=lambda state: (state[0], -state[1]))]
+    n, c = (np.array(part, dtype=np.int64) for part in zip(*wanted, *last, strict=True))
     return DesignLaw(n_S=n, c_S=c, log_paths_S=log_paths(rule, n, c))
+
+
+def expected_rollouts(rule: StoppingRule, p: ArrayLike) -> Floats:
+    """Return how many rollouts a prompt of success probability ``p`` takes on average."""
+    law = design_law(rule)
+    return law.mass(np.asarray(p, dtype=np.float64)) @ law.n_S
+
+
+def rollouts_after_probe(rule: StoppingRule, n_P: ArrayLike, c_P: ArrayLike) -> float:
+    """Return the rollouts of a prompt, averaged over what a small probe leaves open of its rate."""
+    n, c = counts(n_P, c_P)
+    places = (np.arange(_PLACES) + 0.5) / _PLACES
+    rates = betaincinv(c[:, None] + 0.5, n[:, None] - c[:, None] + 0.5, places)
+    return float(expected_rollouts(rule, rates.reshape(-1)).mean())
 
 
 def fixed_rule(n: int) -> StoppingRule:
@@ -132,71 +146,6 @@ def _invert(law: DesignLaw, row_U: Ints, tail: float, *, upper: bool) -> Floats:
     if upper:
         return np.where(row_U == 0, 1.0, right)
     return np.where(row_U == size - 1, 0.0, left)
-
-
-def design_p_values(
-    rule_before: StoppingRule,
-    rule_after: StoppingRule,
-    before: tuple[Ints, Ints],
-    after: tuple[Ints, Ints],
-) -> Floats:
-    """Return two-sided p-values for "p did not change" under two stopping rules.
-
-    Unconditional: over all pairs of final states, ordered by the likelihood ratio, the largest
-    tail probability for any common p (on a fine grid). Conditioning on totals, as Fisher's test
-    does, leaves almost nothing to compare when both sides stop at a number of successes.
-    """
-    first, second = design_law(rule_before), design_law(rule_after)
-    return _p_table(rule_before, rule_after)[first.row(*before), second.row(*after)]
-
-
-def design_power(
-    rule_before: StoppingRule,
-    rule_after: StoppingRule,
-    p_before: float,
-    p_after: float,
-    alpha: float,
-) -> float:
-    """Return the probability that a fall is called at p-value ``alpha`` under two rules."""
-    first, second = design_law(rule_before), design_law(rule_after)
-    share_before, share_after = first.c_S / first.n_S, second.c_S / second.n_S
-    called = _p_table(rule_before, rule_after) <= alpha * (1 + _TIE)
-    fall = called & (share_after[None, :] < share_before[:, None])
-    mass = first.mass(np.array([p_before]))[0], second.mass(np.array([p_after]))[0]
-    return float(min(mass[0] @ fall @ mass[1], 1.0))
-
-
-@lru_cache(maxsize=16)
-def _p_table(rule_before: StoppingRule, rule_after: StoppingRule) -> Floats:
-    first, second = design_law(rule_before), design_law(rule_after)
-    if first.n_S.size * second.n_S.size > _MOST_PAIRS:
-        raise ConfigError("the stopping rules have too many final states; use a larger step.")
-    return _tail_table(first, second, _likelihood_ratio(first, second))
-
-
-def _likelihood_ratio(first: DesignLaw, second: DesignLaw) -> Floats:
-    def best(n: Ints, c: Ints) -> Floats:
-        share = c / n
-        return xlogy(c, share) + xlog1py(n - c, -share)
-
-    n, c = first.n_S[:, None] + second.n_S, first.c_S[:, None] + second.c_S
-    return best(first.n_S, first.c_S)[:, None] + best(second.n_S, second.c_S) - best(n, c)
-
-
-def _tail_table(first: DesignLaw, second: DesignLaw, statistic: Floats) -> Floats:
-    flat = statistic.reshape(-1)
-    order = np.argsort(-flat, kind="stable")
-    ordered = flat[order]
-    tie_end = np.append(np.flatnonzero(-np.diff(ordered) > _TIE), ordered.size - 1)
-    group_end = tie_end[np.searchsorted(tie_end, np.arange(ordered.size))]
-    largest = np.zeros(flat.size)
-    mass_first, mass_second = first.mass(_NUISANCE), second.mass(_NUISANCE)
-    for one, two in zip(mass_first, mass_second, strict=True):
-        joint = (one[:, None] * two).reshape(-1)[order]
-        np.maximum(largest, np.cumsum(joint), out=largest)
-    table = np.empty(flat.size)
-    table[order] = np.minimum(largest[group_end], 1.0)
-    return table.reshape(statistic.shape)
 
 
 def benjamini_hochberg(p_P: Floats, alpha: float) -> tuple[Floats, float]:

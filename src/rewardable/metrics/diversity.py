@@ -1,4 +1,4 @@
-"""Diversity of outputs on integer codes: answers, n-grams of tokens, templates. No text here."""
+"""Diversity of outputs on integer codes: answers, n-grams of tokens. No text here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from rewardable.errors import DataError
-from rewardable.metrics.checks import Floats, Ints, level_alpha, refuse, row_prompts, whole
-from rewardable.metrics.intervals import Interval
+from rewardable.metrics.checks import Floats, Ints, refuse, row_prompts, whole
 from rewardable.metrics.labels import LabelCounts, count_labels
-from rewardable.metrics.ratios import influence_interval
-
-_MOST_PAIRED = 1500
 
 
 def answer_entropy(answers: LabelCounts, n_prompts: int) -> Floats:
@@ -278,101 +274,6 @@ def adjusted_distinct_n(
     share = _distinct_share(code, prompt, n_prompts)
     with np.errstate(invalid="ignore", divide="ignore"):
         return share * total / expected
-
-
-def template_reuse(
-    template_R: ArrayLike,
-    prompt_R: ArrayLike,
-    n_prompts: int,
-    *,
-    level: float = 0.95,
-) -> Interval:
-    """Estimate how often outputs to two different prompts follow one template.
-
-    Parameters
-    ----------
-    template_R: integer code of each row's template, equal if and only if the templates are.
-    prompt_R: prompt of each row, shape [R].
-    n_prompts: P, at least 2 of them with rows.
-    level: confidence.
-
-    Returns
-    -------
-    Interval of the probability.
-
-    Raises
-    ------
-    DataError: unusable codes, fewer than 2 prompts with rows.
-
-    What it measures
-    ----------------
-    Whether the policy answers everything by one pattern.
-
-    Estimand and assumptions
-    ------------------------
-    P(same template) for one rollout each of two prompts drawn at random; the mean over all pairs
-    of different prompts, a U-statistic, hence unbiased.
-
-    When it misleads
-    ----------------
-    All depends on what counts as a template; the code decides. A required format is reuse.
-
-    Example
-    -------
-    >>> round(template_reuse([1, 1, 1, 2], [0, 0, 1, 2], 3).mean, 4)
-    0.3333
-
-    Source
-    ------
-    Hoeffding 1948 (U-statistics) for estimate and influence values.
-    """
-    level_alpha(level)
-    seen = count_labels(prompt_R, np.asarray(template_R), n_prompts)
-    n_P = np.bincount(seen.prompt_L, weights=seen.count_L, minlength=n_prompts)
-    used = n_P > 0
-    size = int(used.sum())
-    if size < 2:
-        raise DataError(f"template reuse needs rows of at least 2 prompts, got {size}.")
-    templates = np.unique(np.asarray(template_R), return_inverse=False)
-    at = np.searchsorted(templates, _label_codes(template_R, prompt_R))
-    share_L = seen.count_L / n_P[seen.prompt_L]
-    total_T = np.bincount(at, weights=share_L, minlength=templates.size)
-    match_L = share_L * (total_T[at] - share_L)
-    own_P = np.bincount(seen.prompt_L, weights=match_L, minlength=n_prompts)[used] / (size - 1)
-    value = float(own_P.mean())
-    return influence_interval(
-        value,
-        2 * _second_order(share_L, at, seen.prompt_L, size) * (own_P - value),
-        level=level,
-        clusters=None,
-        span=(0.0, 1.0),
-        informative_P=own_P,
-    )
-
-
-def _second_order(share_L: Floats, at: Ints, prompt_L: Ints, size: int) -> float:
-    """Return by how much the variance of pairs widens the first-order standard error.
-
-    A U-statistic over few prompts, or one whose first-order term nearly vanishes, also varies with
-    the pairs themselves: 2 zeta_2 / (P (P-1)) beside 4 zeta_1 / P (Hoeffding 1948).
-    """
-    if size > _MOST_PAIRED:
-        return 1.0
-    row = np.unique(prompt_L, return_inverse=True)[1].reshape(-1)
-    shares = np.zeros((size, int(at.max()) + 1))
-    shares[row, at] = share_L
-    match = shares @ shares.T
-    own = (match.sum(1) - match.diagonal()) / (size - 1)
-    pairs = match[np.triu_indices(size, 1)]
-    first, second = 4 * float(own.var()) / size, 2 * float(pairs.var()) / (size * (size - 1))
-    return float(np.sqrt(1 + second / first)) if first > 0 else 1.0
-
-
-def _label_codes(template_R: ArrayLike, prompt_R: ArrayLike) -> Ints:
-    """Return the template of every entry of ``count_labels``, in its order."""
-    pairs = np.stack([np.asarray(prompt_R, np.int64), np.asarray(template_R, np.int64)])
-    kept = np.unique(pairs[:, pairs[1] >= 0], axis=1)
-    return kept[1]
 
 
 def _by_prompt(

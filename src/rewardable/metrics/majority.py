@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from rewardable.errors import ConfigError, DataError
-from rewardable.metrics.checks import Floats, Ints, budgets, refuse, whole_numbers
+from rewardable.metrics.checks import Floats, Ints, budgets, refuse, whole, whole_numbers
 from rewardable.metrics.labels import LabelCounts
 from rewardable.metrics.passk import Budgets
+from rewardable.metrics.votes import sampled_votes
 
 TieRule = Literal["split", "wrong"]
 
@@ -23,6 +24,8 @@ def maj_at_k(
     k: Budgets,
     *,
     ties: TieRule = "split",
+    draws: int = 0,
+    seed: int = 0,
 ) -> Floats:
     """Estimate how often the commonest answer among k rollouts is correct, per prompt.
 
@@ -34,6 +37,9 @@ def maj_at_k(
     k: rollouts that vote, one or a sequence of K.
     ties: "split" draws one of the commonest answers at random; "wrong" counts every tie between
         different answers as a failure.
+    draws: 0 averages over all k-subsets exactly; else over this many random ones (for n beyond
+        about 16 the exact sum is slow).
+    seed: of the random subsets.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def maj_at_k(
     Raises
     ------
     DataError: more answers than rollouts, correct_L of another length; names the rows.
-    ConfigError: an unknown tie rule.
+    ConfigError: an unknown tie rule, negative draws.
 
     What it measures
     ----------------
@@ -51,8 +57,8 @@ def maj_at_k(
     Estimand and assumptions
     ------------------------
     The probability that a vote of k independent rollouts is right; the average over all k-subsets
-    of the n rows, computed exactly by convolution, hence unbiased. Equivalent answers carry one
-    label.
+    of the n rows, computed exactly by convolution, hence unbiased; over random subsets it stays
+    unbiased. Equivalent answers carry one label.
 
     When it misleads
     ----------------
@@ -79,15 +85,34 @@ def maj_at_k(
     given = np.bincount(answers.prompt_L, weights=answers.count_L, minlength=n.size)
     refuse(given > n, "n_P", n, "at least the answers given")
     k_K, scalar = budgets(k)
-    out = np.array([_one_prompt(answers, correct, i, int(n[i]), k_K, ties) for i in range(n.size)])
+    if whole(draws, "draws", 0):
+        out = sampled_votes(answers, correct, n, k_K, split=ties == "split", draws=draws, seed=seed)
+    else:
+        out = _exact(answers, correct, n, k_K, ties)
     return out[:, 0] if scalar else out
 
 
+def _exact(
+    answers: LabelCounts, correct: NDArray[np.bool_], n: Ints, k_K: Ints, ties: TieRule
+) -> Floats:
+    """Average over all subsets; prompts with the same pattern of votes share the work."""
+    order = np.lexsort((answers.count_L, correct, answers.prompt_L))
+    count, right = answers.count_L[order], correct[order]
+    ends = np.searchsorted(answers.prompt_L[order], np.arange(n.size + 1))
+    known: dict[tuple[int, bytes, bytes], list[float]] = {}
+    rows: list[list[float]] = []
+    for size, begin, end in zip(n.tolist(), ends[:-1], ends[1:], strict=True):
+        own, good = count[begin:end], right[begin:end]
+        pattern = (size, own.tobytes(), good.tobytes())
+        if pattern not in known:
+            known[pattern] = _one_prompt(own, good, size, k_K, ties)
+        rows.append(known[pattern])
+    return np.array(rows)
+
+
 def _one_prompt(
-    answers: LabelCounts, correct: NDArray[np.bool_], i: int, n: int, k_K: Ints, ties: TieRule
+    count: Ints, right: NDArray[np.bool_], n: int, k_K: Ints, ties: TieRule
 ) -> list[float]:
-    own = answers.prompt_L == i
-    count, right = answers.count_L[own], correct[own]
     if not right.any():
         return [0.0 if k <= n else np.nan for k in k_K]
     if right.all() and count.sum() == n and count.size == 1:

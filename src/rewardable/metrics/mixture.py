@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, expit, gammaln, xlog1py, xlogy
 
-from rewardable.errors import ConfigError
+from rewardable.errors import ConfigError, DataError
+from rewardable.metrics.bounds import binomial_interval
 from rewardable.metrics.checks import Floats, Ints, budgets, counts, level_alpha, whole
 from rewardable.metrics.intervals import Band
 from rewardable.metrics.passk import Budgets, unique_pairs
+from rewardable.metrics.units import LEAST_INFORMATIVE
 
 Model = Literal["npmle", "beta"]
+Real = NDArray[np.floating[Any]]
 
 _GRID = np.concatenate([[0.0], expit(np.linspace(-12, 9, 120)), [1.0]])
 _TOLERANCE = 1e-8
@@ -46,6 +49,72 @@ class Mixture:
     def mass(self, low: float, high: float) -> float:
         """Return the model's share of prompts with low <= p <= high."""
         return float(self.weight_G[(self.p_G >= low) & (self.p_G <= high)].sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refits:
+    """An NPMLE and its refits to bootstrap draws of ``units``, weights on ``fit.p_G``."""
+
+    fit: Mixture
+    weight_BG: NDArray[np.float64]
+    units: int
+
+
+def refit_mixture(
+    n_P: ArrayLike,
+    c_P: ArrayLike,
+    *,
+    seed: int = 0,
+    draws: int = 200,
+    clusters: ArrayLike | None = None,
+) -> Refits:
+    """Fit the NPMLE and refit it to bootstrap draws, for several figures to share.
+
+    Parameters
+    ----------
+    n_P, c_P: counts per prompt, shape [P].
+    seed, draws: of the bootstrap over prompts.
+    clusters: a label per prompt, as in :func:`mean_interval`; clusters are drawn as a whole.
+
+    Returns
+    -------
+    Refits, for :func:`extrapolate` and :func:`end_masses`.
+
+    Raises
+    ------
+    DataError: unusable counts. ConfigError: fewer than 2 draws.
+
+    What it measures
+    ----------------
+    Nothing of its own: how far the fitted model moves with other prompts.
+
+    Estimand and assumptions
+    ------------------------
+    As :func:`fit_mixture`; the prompts (or clusters) are a sample of their population.
+
+    When it misleads
+    ----------------
+    Where few prompts are informative a bootstrap does not cover.
+
+    Example
+    -------
+    >>> refit_mixture([16] * 30, [0, 1, 2] * 10, draws=5).weight_BG.shape[0]
+    5
+
+    Source
+    ------
+    Efron 1979 (bootstrap); Laird 1978 (NPMLE).
+    """
+    n, c = counts(n_P, c_P)
+    whole(draws, "draws", 2)
+    fit = fit_mixture(n, c)
+    flat = np.full(fit.weight_G.size, 1.0 / fit.weight_G.size)
+    start = np.tile(0.9 * fit.weight_G + 0.1 * flat, (draws, 1)).astype(np.float32)
+    drawn = _resampled(n, c, seed, draws, clusters).astype(np.float32)
+    like = _likelihood(unique_pairs(n, c)[0]).astype(np.float32)
+    weight_BG = _em(like, drawn, start, _REFIT_ROUNDS)[0].astype(np.float64)
+    weight_BG /= weight_BG.sum(axis=1, keepdims=True)
+    return Refits(fit=fit, weight_BG=weight_BG, units=_units(n, clusters))
 
 
 def fit_mixture(n_P: ArrayLike, c_P: ArrayLike, model: Model = "npmle") -> Mixture:
@@ -114,6 +183,8 @@ def extrapolate(
     level: float = 0.95,
     seed: int = 0,
     draws: int = 200,
+    clusters: ArrayLike | None = None,
+    refits: Refits | None = None,
 ) -> Band:
     """Extrapolate mean pass@k to budgets beyond n under a mixture model.
 
@@ -124,6 +195,9 @@ def extrapolate(
     model: as in :func:`fit_mixture`.
     level: of the interval at each budget.
     seed, draws: of the bootstrap over prompts, each draw refitted.
+    clusters: a label per prompt, as in :func:`mean_interval`; clusters are drawn as a whole.
+    refits: what :func:`refit_mixture` gave for these counts; then ``model``, ``seed``, ``draws``
+        and ``clusters`` are its own.
 
     Returns
     -------
@@ -141,7 +215,8 @@ def extrapolate(
     Estimand and assumptions
     ------------------------
     The mixture's 1 - E[(1-p)^k]. The interval covers which prompts were drawn and their sampling
-    noise, refitted in each draw; it does not cover the model being wrong.
+    noise, refitted in each draw; where fewer than 20 prompts carry the share it is widened to a
+    binomial one. It does not cover the model being wrong.
 
     When it misleads
     ----------------
@@ -162,11 +237,19 @@ def extrapolate(
     whole(draws, "draws", 2)
     n, c = counts(n_P, c_P)
     k_K, _ = budgets(k)
-    fit = fit_mixture(n, c, model)
-    curves = _refits(n, c, k_K, fit, seed, draws)
+    if refits is not None:
+        fit, curves, units = refits.fit, _npmle_curves(refits.weight_BG, k_K), refits.units
+    elif model == "npmle":
+        found = refit_mixture(n, c, seed=seed, draws=draws, clusters=clusters)
+        fit, curves, units = found.fit, _npmle_curves(found.weight_BG, k_K), found.units
+    else:
+        fit = fit_mixture(n, c, model)
+        curves = _beta_curves(n, c, k_K, _resampled(n, c, seed, draws, clusters))
+        units = _units(n, clusters)
     mean = fit.curve(k_K)
-    ends = np.quantile(curves, [alpha / 2, 1 - alpha / 2], axis=0)
-    low, high = np.minimum(ends[0], mean), np.maximum(ends[1], mean)
+    ends = [bootstrap_ends(drawn, float(one), units, alpha)
+            for drawn, one in zip(curves.T, mean, strict=True)]  # fmt: skip
+    low, high = np.array(ends).T
     beyond = int((k_K > n.min()).sum())
     return Band(
         mean_K=mean,
@@ -177,21 +260,55 @@ def extrapolate(
         conservative_K=np.zeros(k_K.size, dtype=bool),
         level=level,
         critical=float("nan"),
-        method=f"MODEL ({model} mixture), pointwise bootstrap over prompts, {draws} refits",
+        method=(
+            f"MODEL ({fit.model} mixture), pointwise bootstrap over prompts, {len(curves)} refits"
+        ),
         warnings=(f"a model, not a measurement: {beyond} budgets lie beyond the smallest n",),
     )
 
 
-def _refits(n: Ints, c: Ints, k_K: Ints, fit: Mixture, seed: int, draws: int) -> Floats:
+def bootstrap_ends(drawn: Floats, value: float, size: int, alpha: float) -> tuple[float, float]:
+    """Return percentile ends of a share of prompts that hold ``value``.
+
+    Where fewer than 20 prompts carry the share, or its rest, no bootstrap covers: the ends then
+    reach at least as far as those of a binomial share of that many prompts.
+    """
+    low, high = (float(end) for end in np.quantile(drawn, [alpha / 2, 1 - alpha / 2]))
+    share = min(max(value, 0.0), 1.0)
+    if min(share, 1 - share) * size < LEAST_INFORMATIVE:
+        held = [np.floor(share * size), np.ceil(share * size)]
+        exact = binomial_interval(size, held, 1 - alpha)
+        low, high = min(low, float(exact[0][0])), max(high, float(exact[1][1]))
+    return min(low, value), max(high, value)
+
+
+def _units(n: Ints, clusters: ArrayLike | None) -> int:
+    return n.size if clusters is None else len(np.unique(np.asarray(clusters)))
+
+
+def _resampled(n: Ints, c: Ints, seed: int, draws: int, clusters: ArrayLike | None) -> Floats:
+    """Return how often each distinct count occurs in every bootstrap draw, [draws, U]."""
     pairs, inverse = unique_pairs(n, c)
-    share = np.bincount(inverse, minlength=len(pairs)) / n.size
     rng = np.random.default_rng(seed)
-    weight_BU = rng.multinomial(n.size, share, size=draws).astype(np.float64)
-    if fit.model == "beta":
-        return np.stack([_fit_beta(pairs, weight).curve(k_K) for weight in weight_BU])
-    flat = np.full(fit.weight_G.size, 1.0 / fit.weight_G.size)
-    start = np.tile(0.9 * fit.weight_G + 0.1 * flat, (draws, 1))
-    weight_BG, _ = _em(_likelihood(pairs), weight_BU, start, _REFIT_ROUNDS)
+    if clusters is None:
+        share = np.bincount(inverse, minlength=len(pairs)) / n.size
+        return rng.multinomial(n.size, share, size=draws).astype(np.float64)
+    label = np.asarray(clusters)
+    if label.shape != n.shape:
+        raise DataError(f"clusters must have {n.size} rows, got {label.shape}.")
+    found, code = np.unique(label, return_inverse=True)
+    held = np.zeros((found.size, len(pairs)))
+    np.add.at(held, (code.reshape(-1), inverse), 1.0)
+    times = rng.multinomial(found.size, np.full(found.size, 1 / found.size), size=draws)
+    return times @ held
+
+
+def _beta_curves(n: Ints, c: Ints, k_K: Ints, weight_BU: Floats) -> Floats:
+    pairs = unique_pairs(n, c)[0]
+    return np.stack([_fit_beta(pairs, weight).curve(k_K) for weight in weight_BU])
+
+
+def _npmle_curves(weight_BG: Floats, k_K: Ints) -> Floats:
     missed = np.exp(xlog1py(k_K[:, None].astype(np.float64), -_GRID[None, :]))
     return 1.0 - weight_BG @ missed.T
 
@@ -214,12 +331,12 @@ def _log_binomial(pairs: Ints) -> Floats:
     return gammaln(n + 1.0) - gammaln(c + 1.0) - gammaln(n - c + 1.0) + _peak(pairs)
 
 
-def _em(like_UG: Floats, weight_BU: Floats, start_BG: Floats, rounds: int) -> tuple[Floats, bool]:
+def _em(like_UG: Real, weight_BU: Real, start_BG: Real, rounds: int) -> tuple[Real, bool]:
     """Run EM for B weightings at once; stop when no log-likelihood rises by 1e-8 a row."""
     total = weight_BU.sum(1, keepdims=True)
     mass, before = start_BG, np.full(len(start_BG), -np.inf)
     for _ in range(rounds):
-        fitted = np.maximum(mass @ like_UG.T, 1e-300)
+        fitted = np.maximum(mass @ like_UG.T, 1e-30)
         value = (weight_BU * np.log(fitted)).sum(1)
         if (value - before <= _TOLERANCE * total[:, 0]).all():
             return mass, True

@@ -30,7 +30,7 @@ def pass_at_k(
     Returns
     -------
     float64, shape [P] for one budget, [P, K] for a sequence; NaN (undefined) where n < k, under a
-    stopping rule where its cap < k.
+    stopping rule where its cap < k, or where it may give up before k.
 
     Raises
     ------
@@ -78,12 +78,14 @@ def pass_at_k(
 def _stopped_hit(rule: StoppingRule, n_U: Ints, c_U: Ints, k_K: Ints) -> Floats:
     out = np.full((n_U.size, k_K.size), np.nan)
     for column, k in enumerate(k_K.tolist()):
-        if k <= rule.cap:
+        if k <= rule.widest:
             out[:, column] = 1.0 - path_share(rule, n_U, c_U, 0, k)
     return out
 
 
-def pass_hat_k(n_P: ArrayLike, c_P: ArrayLike, k: Budgets) -> Floats:
+def pass_hat_k(
+    n_P: ArrayLike, c_P: ArrayLike, k: Budgets, rule: StoppingRule | None = None
+) -> Floats:
     """Estimate the probability that all of k rollouts succeed (pass^k), per prompt.
 
     Parameters
@@ -91,10 +93,12 @@ def pass_hat_k(n_P: ArrayLike, c_P: ArrayLike, k: Budgets) -> Floats:
     n_P: graded rollouts per prompt, shape [P]; a scalar stands for all prompts.
     c_P: successes per prompt, shape [P].
     k: number of rollouts that must all succeed, one or a sequence of K.
+    rule: how sampling was stopped; None means that n was fixed before sampling.
 
     Returns
     -------
-    float64, shape [P] or [P, K]; NaN where n < k.
+    float64, shape [P] or [P, K]; NaN where n < k, under a stopping rule where it may stop within k
+    successes: k above both its first look and r - 1.
 
     Raises
     ------
@@ -123,8 +127,19 @@ def pass_hat_k(n_P: ArrayLike, c_P: ArrayLike, k: Budgets) -> Floats:
     ------
     Yao et al. 2024, "tau-bench", section 2 (pass^k).
     """
+    if rule is not None:
+        n, c = checked_states(rule, n_P, c_P)
+        return by_unique(lambda n, c, k: _stopped_all(rule, n[:, 0], c[:, 0], k[0]), n, c, k)
     n, c = counts(n_P, c_P)
     return by_unique(lambda n, c, k: miss(n, n - c, k), n, c, k)
+
+
+def _stopped_all(rule: StoppingRule, n_U: Ints, c_U: Ints, k_K: Ints) -> Floats:
+    out = np.full((n_U.size, k_K.size), np.nan)
+    for column, k in enumerate(k_K.tolist()):
+        if k <= min(rule.cap, max(rule.first, rule.successes - 1)):
+            out[:, column] = path_share(rule, n_U, c_U, k, 0)
+    return out
 
 
 def by_unique(value: Callable[[Ints, Ints, Ints], Floats], n: Ints, c: Ints, k: Budgets) -> Floats:

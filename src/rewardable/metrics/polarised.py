@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,7 +64,7 @@ def polarisation(
     Intraclass correlation of binary data (Fleiss and Cuzick 1979), prompts as classes.
     """
     level_alpha(level)
-    return _single(*_checked(n_P, c_P), level, clusters)
+    return _within(_single(*_checked(n_P, c_P), level, clusters))
 
 
 def polarisation_change(
@@ -121,10 +121,13 @@ def polarisation_change(
     first, second = _single(*before, level, clusters), _single(*after, level, clusters)
     shared = _correlation(_moments(*before), _moments(*after), clusters)
     low, high = difference_ends(first, second, shared)
+    # Where a bound is much too wide, the range of polarisation says more than the combination.
+    wide = SMALL in (first.method, second.method)
+    least, most = (-first.high, second.high) if wide else (-1.0, 1.0)
     return Interval(
         mean=second.mean - first.mean,
-        low=max(low, -1.0),
-        high=min(high, 1.0),
+        low=max(low, least, -1.0),
+        high=min(high, most, 1.0),
         level=level,
         method=f"difference of two intervals with correlation {shared:.2f} (Zou 2007)",
         warnings=tuple(dict.fromkeys((*first.warnings, *second.warnings))),
@@ -182,6 +185,12 @@ def _moments(n: Ints, c: Ints) -> _Moments:
     return _Moments(x_P=y * (n - c) / (n - 1), y_P=y)
 
 
+def _within(found: Interval) -> Interval:
+    """Cut the ends to what polarisation can be."""
+    low, high = max(found.low, min(found.mean, 0.0)), min(found.high, 1.0)
+    return replace(found, low=low, high=high)
+
+
 def _single(n: Ints, c: Ints, level: float, clusters: ArrayLike | None) -> Interval:
     moments = _moments(n, c)
     ratio = moments.ratio()
@@ -198,8 +207,8 @@ def _single(n: Ints, c: Ints, level: float, clusters: ArrayLike | None) -> Inter
     few = (few_text(float(informative(units[1].residual_MK)[0][0])),)
     return Interval(
         mean=1 - ratio,
-        low=max(ends[0], min(1 - ratio, 0.0)),
-        high=min(ends[1], 1.0),
+        low=ends[0],
+        high=ends[1],
         level=level,
         method=LARGE if sure else SMALL,
         warnings=() if sure else few,

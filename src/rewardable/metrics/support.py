@@ -100,12 +100,14 @@ def support_dynamics(
     k_1: Ints = np.array(budget)
     u_b, u_a = hit(*before, k_1), hit(*after, k_1)
     both, lost, new = u_b * u_a, u_b * (1 - u_a), (1 - u_b) * u_a
+    held_C, lost_C, new_C = (_by_cluster(part, clusters) for part in (both, lost, new))
 
     def rate(over: Floats, under: Floats, at: float = level) -> Interval:
-        return ratio_interval(over, under, level=at, clusters=clusters, span=(0.0, 1.0))
+        return ratio_interval(over, under, level=at, span=(0.0, 1.0))
 
-    retention, discovery = rate(both, u_b), rate(new, u_a)
-    wide = [rate(both, u_b, (1 + level) / 2), rate(new, u_a, (1 + level) / 2)]
+    before_C, after_C, half = held_C + lost_C, held_C + new_C, (1 + level) / 2
+    retention, discovery = rate(held_C, before_C), rate(new_C, after_C)
+    wide = [rate(held_C, before_C, half), rate(new_C, after_C, half)]
     return SupportDynamics(
         preserved=float(both.mean()),
         shrunk=float(lost.mean()),
@@ -114,16 +116,26 @@ def support_dynamics(
         discovery=discovery,
         score=_harmonic(retention, discovery, wide, level),
         net_change=ratio_interval(
-            new - lost,
-            both + new + lost,
+            new_C - lost_C,
+            held_C + new_C + lost_C,
             level=level,
-            clusters=clusters,
             bounds=(-1.0, 1.0),
             span=(-1.0, 1.0),
         ),
         unchanged_retention=_unchanged(before, budget),
         k=budget,
     )
+
+
+def _by_cluster(value_P: Floats, clusters: ArrayLike | None) -> Floats:
+    """Sum the units of each cluster, as a share of the largest cluster; still within [-1, 1]."""
+    if clusters is None:
+        return value_P
+    label = np.asarray(clusters)
+    if label.shape != value_P.shape:
+        raise DataError(f"clusters must have {value_P.size} rows, got {label.shape}.")
+    _, code, size = np.unique(label, return_inverse=True, return_counts=True)
+    return np.bincount(code.reshape(-1), weights=value_P, minlength=size.size) / size.max()
 
 
 def _budget(n_before: Ints, n_after: Ints, k: int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardable.report.cells import Cell, Grid, Line, cell, pair_cell
+from rewardable.report.cells import EMPTY, Cell, Grid, Line, cell, pair_cell
 from rewardable.report.numbers import count
 from rewardable.report.pick import SIMULTANEOUS, Tables
 from rewardable.results import Label, Row
@@ -60,17 +60,21 @@ def trainability(tables: Tables, task: str) -> tuple[Grid, ...]:
     found = tables.rows("trainability", task=task)
     if not found:
         return ()
-    columns = tuple(dict.fromkeys(str(row.labels["metric"]) for row in found))
+    metrics = tuple(dict.fromkeys(str(row.labels["metric"]) for row in found))
+    batch = {str(row.labels["metric"]): row.labels.get("batch") for row in found}
+    columns = tuple(f"{name} of {batch[name]}" if batch[name] else name for name in metrics)
     lines = [
-        Line(head=head, cells=tuple(_trainable_cell(rows, metric) for metric in columns))
-        for head, rows in _subjects(tables, found, task)
+        Line(head=head, cells=tuple(_trainable_cell(rows, metric) for metric in metrics))
+        for head, rows in subjects(tables, found, task)
     ]
     return (Grid(title="Trainability", columns=columns, lines=tuple(lines)),)
 
 
 def _trainable_cell(rows: list[Row], metric: str) -> Cell:
-    row = next(r for r in rows if r.labels["metric"] == metric)
-    percent = metric == "trainability"
+    row = next((r for r in rows if r.labels["metric"] == metric), None)
+    if row is None:
+        return EMPTY
+    percent = metric.startswith("trainability")
     if "policy" in row.labels:
         return cell(row.estimate, percent=percent)
     return pair_cell(row, percent=percent)
@@ -85,14 +89,15 @@ def shape(tables: Tables, task: str) -> tuple[Grid, ...]:
     units = {str(r.labels["metric"]): str(r.labels["unit"]) for r in found}
     lines = [
         Line(head=head, cells=tuple(_shape_cell(rows, metric, k) for metric, k in names))
-        for head, rows in _subjects(tables, found, task)
+        for head, rows in subjects(tables, found, task)
     ]
     columns = tuple(_shape_head(metric, k, units[metric]) for metric, k in names)
     title = "Diversity, entropy and length"
     return (Grid(title=title, columns=columns, lines=tuple(lines), neutral=True),)
 
 
-def _subjects(tables: Tables, found: tuple[Row, ...], task: str) -> list[tuple[str, list[Row]]]:
+def subjects(tables: Tables, found: tuple[Row, ...], task: str) -> list[tuple[str, list[Row]]]:
+    """Group rows by arm or pair, under the words that head a line."""
     names = tables.arm_names(task)
     groups: dict[str, list[Row]] = {}
     for row in found:
@@ -132,7 +137,7 @@ def truncation(tables: Tables, task: str) -> tuple[Grid, ...]:
             columns=tuple(readings),
             lines=tuple(
                 Line(head=head, cells=tuple(_reading_cell(rows, k, name) for name in readings))
-                for head, rows in _subjects(tables, tuple(found), task)
+                for head, rows in subjects(tables, tuple(found), task)
             ),
         )
         for k in dict.fromkeys(row.labels["k"] for row in found)

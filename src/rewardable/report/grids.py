@@ -134,13 +134,15 @@ def some(*found: Grid | None) -> tuple[Grid, ...]:
 
 
 def reach(tables: Tables, task: str) -> tuple[Grid, ...]:
-    """Show pass@k, support@k, solutions@k and best@k in numbers."""
+    """Show every metric over budgets in numbers."""
     both = ("curves", "differences")
     named = {
         "pass@k": "pass@k",
         "support@k": "support@k, expected prompts with a success",
         "solutions@k": "Distinct rewarded solutions a prompt",
         "best@k": "best@k, expected best score",
+        "pass^k": "pass^k, chance that all of k are right",
+        "maj@k": "maj@k, chance that a vote of k is right",
     }
     return some(*(_over_budgets(tables, task, title, both, metric=m) for m, title in named.items()))
 

@@ -8,7 +8,7 @@ from rewardable.results import Estimate
 
 MINUS = "−"
 THIN = "\N{NARROW NO-BREAK SPACE}"
-_SIGN = re.compile(r"(?<=difference )-(?=\d)")
+_SIGN = re.compile(r"(?:(?<=difference )|(?<=changed by ))-(?=\d)")
 _INTERVAL = re.compile(r"\[[+-]?[\d.]+, [+-]?[\d.]+\]")
 
 

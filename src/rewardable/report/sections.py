@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rewardable.report import details, figures, grids
+from rewardable.report import details, figures, grids, panels
 from rewardable.report.cells import Grid
 from rewardable.report.figures import Figure
 from rewardable.report.numbers import sentence
@@ -53,6 +53,8 @@ class TaskView:
     coverage_grids: tuple[Grid, ...]
     specs: tuple[Figure, ...]
     spec_grids: tuple[Grid, ...]
+    dynamics: tuple[Grid, ...]
+    polarisation: tuple[Grid, ...]
     shape: tuple[Grid, ...]
     truncation: tuple[Grid, ...]
     examples: tuple[ExampleView, ...]
@@ -105,6 +107,19 @@ def _comparison(task: str, subject: str, rows: Sequence[Row]) -> Comparison:
     )
 
 
+def gates(tables: Tables) -> list[Sentence]:
+    """Return how each gate came out, in order."""
+    marks = {"failed": "down", "held": "up"}
+    return [
+        Sentence(
+            text=sentence(str(row.labels["text"])),
+            mark=marks.get(str(row.labels["outcome"]), "flat"),
+            topic="gate",
+        )
+        for row in tables.rows("gates")
+    ]
+
+
 def task_view(tables: Tables, task: str) -> TaskView:
     """Collect the figures, grids and examples of one task."""
     return TaskView(
@@ -118,7 +133,9 @@ def task_view(tables: Tables, task: str) -> TaskView:
         trainability=_trainability(tables, task),
         trainability_grids=details.trainability(tables, task),
         coverage=_coverage(tables, task),
-        coverage_grids=grids.coverage(tables, task),
+        coverage_grids=(*grids.coverage(tables, task), *panels.richness(tables, task)),
+        dynamics=panels.dynamics(tables, task),
+        polarisation=(*panels.polarisation(tables, task), *panels.models(tables, task)),
         specs=_specs(tables, task),
         spec_grids=details.specs(tables, task),
         shape=details.shape(tables, task),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rewardable.errors import ConfigError, DataError, unknown_name
-from rewardable.measure import MeasureConfig, measure_run
+from rewardable.measure import FAILED, MeasureConfig, measure_run, parse_gate
 from rewardable.records import Policy
 from rewardable.report import render_report
 from rewardable.results import Table
@@ -15,19 +15,29 @@ from rewardable.store import Group, Run
 from rewardable.tasks import load_task
 from rewardable.workflows.config import RunConfig, config_from_dict
 from rewardable.workflows.grade import n_ungraded_yet
+from rewardable.workflows.screen import screens_of
 
 IMPORTED = "imported"
 """Key of a run's configuration that marks other tools' rollouts."""
 
 
 def measure(
-    run: Run, *, success_at: float | None = None, base: str = "", task: str = ""
+    run: Run,
+    *,
+    success_at: float | None = None,
+    base: str = "",
+    task: str = "",
+    cluster: str = "",
+    batch: int = 0,
+    fail_on: Sequence[str] = (),
 ) -> dict[str, Table]:
     """Measure the run, save its tables in the run folder and return them by name.
 
     success_at: a rollout succeeds when its score is at least this; None: the verifier decides.
     base, task: of an imported run, the name of the policy that the others are compared with and
     of the trained task; empty takes the first imported.
+    cluster: the fact of a prompt that names its source problem. batch: groups in a training batch;
+    0 takes the usual one. fail_on: gates; their outcomes are in the table ``gates``.
 
     Raises
     ------
@@ -39,6 +49,9 @@ def measure(
         _refuse_for_sampled(base, task)
         _require_graded(run)
         config = _sampled_config(run, config_from_dict(run.config), success_at)
+    config = replace(config, cluster=cluster, batch=batch or config.batch, fail_on=tuple(fail_on))
+    for text in config.fail_on:
+        parse_gate(text)
     config, left_out = _with_grades(run, config)
     tables = measure_run(run, config)
     if left_out:
@@ -47,6 +60,11 @@ def measure(
     for table in tables.values():
         run.write_table(table)
     return tables
+
+
+def failed_gates(tables: Mapping[str, Table]) -> bool:
+    """Return whether some gate failed: its whole interval lies beyond its threshold."""
+    return "gates" in tables and bool(tables["gates"].select(outcome=FAILED))
 
 
 def write_report(run: Run, tables: Mapping[str, Table] | None = None, title: str = "") -> Path:
@@ -76,25 +94,24 @@ def _require_graded(run: Run) -> None:
 
 
 def _with_grades(run: Run, config: MeasureConfig) -> tuple[MeasureConfig, list[str]]:
-    """Leave out future tasks of which some policy has no graded rollout, saying so."""
+    """Leave out future tasks and screens of which some policy has no graded rollout, saying so."""
     held = {
         (group.task, group.policy_key) for group in run.groups() if _has_grade(run, group, config)
     }
-    kept = [
-        task
-        for task in config.future_tasks
-        if all((task, policy) in held for policy in config.policies)
-    ]
+    told = (*config.future_tasks, *config.screens)
+    kept = [task for task in told if all((task, policy) in held for policy in config.policies)]
     notes = [
         f"{task} is left out: a policy has no graded rollout of it."
-        for task in config.future_tasks
+        for task in told
         if task not in kept
     ]
-    return replace(config, future_tasks=tuple(kept)), notes
+    future = tuple(task for task in config.future_tasks if task in kept)
+    screens = tuple(task for task in config.screens if task in kept)
+    return replace(config, future_tasks=future, screens=screens), notes
 
 
 def _has_grade(run: Run, group: Group, config: MeasureConfig) -> bool:
-    if group.task not in config.future_tasks:
+    if group.task not in (*config.future_tasks, *config.screens):
         return False
     if group.n_counts:
         return True
@@ -110,11 +127,13 @@ def _sampled_config(run: Run, config: RunConfig, success_at: float | None) -> Me
         trained=tuple(policy.key for policy in policies[1:]),
         main_task=names[0],
         future_tasks=tuple(names[1:]),
+        screens=screens_of(run, config),
         spec_keys=tuple(spec.key for spec in config.specs),
         compare_templates=config.own_templates,
         group=config.group,
         seed=config.seed,
         success_at=success_at,
+        stopping=config.stopping,
     )
 
 

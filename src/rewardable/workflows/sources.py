@@ -9,8 +9,8 @@ from rewardable.errors import ConfigError
 
 LOCAL_STARTS = ("/", "./", "../", "~")
 
-EMBEDDED = {"pocket": "assets/pocket"}
-"""Name -> folder inside the package: a Hugging Face checkpoint trained by ``recipes/pocket``."""
+EMBEDDED = {"pocket": "assets/pocket", "pocket-routes": "assets/pocket-routes"}
+"""Name -> folder inside the package: Hugging Face checkpoints trained by ``recipes/pocket``."""
 
 
 def resolve_source(source: str) -> str:

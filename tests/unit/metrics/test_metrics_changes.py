@@ -16,8 +16,9 @@ from rewardable.metrics import (
 )
 from rewardable.metrics.bounds import binomial_interval
 from rewardable.metrics.changes import difference_interval
-from rewardable.metrics.designs import design_law, design_p_values, design_power, fixed_rule
+from rewardable.metrics.designs import design_law, fixed_rule
 from rewardable.metrics.exact import fisher_p, null_law
+from rewardable.metrics.pairs import design_p_values, design_power
 
 CALLED = ("lost", "reduced", "gained", "raised")
 

@@ -20,7 +20,7 @@ HEADINGS = (
     "Source",
 )
 FUNCTIONS = [name for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))]
-HELPERS = {"count_labels"}
+HELPERS = {"count_grams", "count_labels", "row_quantiles"}
 MODULES = [module.name for module in pkgutil.iter_modules(metrics.__path__)]
 
 

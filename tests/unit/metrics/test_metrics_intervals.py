@@ -238,6 +238,18 @@ def test_polarisation_ends_and_refusals():
     assert change.low > 0.5
 
 
+def test_a_polarisation_that_few_successes_tell_may_have_fallen_to_zero():
+    rng = np.random.default_rng(3)
+    before = rng.binomial(64, 0.05 * rng.random(500))
+    after = np.zeros(500, dtype=int)
+    after[:5] = [2, 1, 1, 1, 1]
+    first = polarisation(64, before)
+    change = polarisation_change(64, before, 64, after)
+    assert "betting" in polarisation(64, after).method
+    assert change.low == pytest.approx(-first.high)
+    assert change.high > 0.5
+
+
 def test_fixed_prompts_are_narrower_than_a_population():
     rng = np.random.default_rng(10)
     p = rng.beta(0.5, 0.5, 200)
