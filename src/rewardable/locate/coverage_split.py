@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from rewardable.errors import ConfigError, DataError
+from rewardable.metrics.subsets import log_miss
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -146,14 +146,7 @@ def _expected(starts_DF: Ints, pools: Sequence[FamilyPool]) -> tuple[float, floa
 
 def _log_miss(size: int, count: int, draws_D: Ints) -> Floats:
     """Return log C(size-count, d) / C(size, d), with replacement where d exceeds the pool."""
-    inside = np.minimum(draws_D, size)
-    rest = size - count
-    possible = inside <= rest
-    safe = np.where(possible, inside, 0)
-    exact = (
-        gammaln(rest + 1) - gammaln(rest - safe + 1) - gammaln(size + 1) + gammaln(size - safe + 1)
-    )
-    without = np.where(possible, exact, -np.inf)
+    whole = np.int64(size), np.int64(count)
+    without = log_miss(*map(np.asarray, whole), np.minimum(draws_D, size))
     each = np.log1p(-count / size) if count < size else -1e9
-    repeated = draws_D * each
-    return np.where(draws_D <= size, without, repeated)
+    return np.where(draws_D <= size, without, draws_D * each)
