@@ -146,7 +146,7 @@ def _expected(starts_DF: Ints, pools: Sequence[FamilyPool]) -> tuple[float, floa
 
 def _log_miss(size: int, count: int, draws_D: Ints) -> Floats:
     """Return log C(size-count, d) / C(size, d), with replacement where d exceeds the pool."""
-    whole = np.int64(size), np.int64(count)
-    without = log_miss(*map(np.asarray, whole), np.minimum(draws_D, size))
+    sizes_D, counts_D = np.full_like(draws_D, size), np.full_like(draws_D, count)
+    without = log_miss(sizes_D, counts_D, np.minimum(draws_D, size))
     each = np.log1p(-count / size) if count < size else -1e9
     return np.where(draws_D <= size, without, draws_D * each)
