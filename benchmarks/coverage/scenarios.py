@@ -8,6 +8,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 ATOMS = 20_000
+LARGEST_CLUSTER = 5
+KEEP = 0.7
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,11 +29,31 @@ class Scenario:
     def key(self) -> str:
         return f"{self.name}/M={self.prompts}"
 
-    def draw(self, rng):
-        atom = rng.integers(0, self.before_A.size, self.prompts)
+    @property
+    def ks(self) -> np.ndarray:
+        """Every budget that all prompts reach."""
+        return np.arange(1, min(self.n_choices) + 1)
+
+    def draw(self, rng, atom_P=None):
+        """Return (n, successes before, successes after, p before, p after), one row a prompt."""
+        atom = rng.integers(0, self.before_A.size, self.prompts) if atom_P is None else atom_P
         n = rng.choice(self.n_choices, self.prompts)
         p, q = self.before_A[atom], self.after_A[atom]
-        return n, rng.binomial(n, p), rng.binomial(n, q), p
+        return n, rng.binomial(n, p), rng.binomial(n, q), p, q
+
+    def draw_clusters(self, rng):
+        """Return prompts of clusters of 1 to 5 that mostly share their atom, and their labels."""
+        size = rng.integers(1, LARGEST_CLUSTER + 1, self.prompts)
+        cluster = np.repeat(np.arange(self.prompts), size)[: self.prompts]
+        shared = rng.integers(0, self.before_A.size, self.prompts)[cluster]
+        own = rng.integers(0, self.before_A.size, self.prompts)
+        atom = np.where(rng.random(self.prompts) < KEEP, shared, own)
+        return self.draw(rng, atom), cluster
+
+
+def reach(p, k):
+    """Return 1 - (1-p)^k."""
+    return -np.expm1(k * np.log1p(-np.minimum(p, 1 - 1e-15)))
 
 
 def beta_atoms(a, b):

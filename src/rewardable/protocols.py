@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rewardable.records import (
     Completion,
@@ -60,6 +60,18 @@ class Task(Protocol):
         """Return ``count`` distinct prompts; the same (count, seed) gives the same prompts.
 
         Raises DataError when the task cannot supply so many.
+        """
+        ...
+
+
+@runtime_checkable
+class GoldSource(Protocol):
+    """A task that can write right answers."""
+
+    def gold_answers(self, prompt: Prompt) -> Sequence[str]:
+        """Return responses that are right, in the format that the prompt asks for.
+
+        None where any prose may be right.
         """
         ...
 
@@ -124,6 +136,46 @@ class Scorer(Protocol):
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of every request, in any order."""
+        ...
+
+
+@runtime_checkable
+class TokenReader(Protocol):
+    """Knows which text a token stands for; needed wherever tokens are told apart by their text."""
+
+    @property
+    def tokenizer_key(self) -> str:
+        """Digest of the vocabulary: equal keys give one text the same ids."""
+        ...
+
+    def encode(self, prompt: Prompt, text: str) -> tuple[int, ...]:
+        """Return the ids of a finished completion: ``text`` behind the prompt, end token last."""
+        ...
+
+    def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Return the text that each id adds; joined they are the completion's text."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HiddenRequest:
+    """Hidden states wanted of ``token_ids`` behind ``prompt``.
+
+    positions: places in the completion; -1 is the last prompt token.
+    """
+
+    id: str
+    prompt: Prompt
+    token_ids: tuple[int, ...]
+    positions: tuple[int, ...]
+
+
+@runtime_checkable
+class HiddenReader(Protocol):
+    """Gives hidden states."""
+
+    def hidden(self, requests: Sequence[HiddenRequest]) -> Iterator[tuple[str, Any]]:
+        """Yield (id, float32 array [layers + 1, positions, width]); layer 0 is the embedding."""
         ...
 
 

@@ -225,3 +225,54 @@ class Graded:
 
     id: RolloutId
     verdict: Verdict
+
+
+WORDING_VERSION = 1
+"""Version of the counting of wording. Raised when a figure of the same texts could change."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Texts:
+    """The texts that one policy under one spec gave to one prompt, those of failed rows left out.
+
+    n_rows, n_attempts: all rows they are of, and how often failed ones were drawn again: together
+    they tell whether the rows are still the same. indices: of the rollouts, ascending.
+    """
+
+    policy_key: str
+    spec_key: str
+    prompt_key: str
+    n_rows: int
+    n_attempts: int
+    indices: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wording:
+    """What was counted in the ``Texts`` of a prompt, so that nobody need read them again.
+
+    version: of the counting. first: only rollouts with a smaller index were counted; 0: all.
+    repetition, steps, form, opening: of each text, in the order of ``indices``: the share of its
+    n-grams that it had before (NaN where it has none), the calculations written out, and digests
+    of the whole text and of its beginning with the numbers masked.
+    orders, seen, numbers: ``numbers[i]`` n-grams of order ``orders[i]`` occur in exactly
+    ``seen[i]`` of the texts. totals: all n-grams of order 1, 2, ...
+    """
+
+    policy_key: str
+    spec_key: str
+    prompt_key: str
+    version: int
+    first: int
+    n_rows: int
+    n_attempts: int
+    indices: tuple[int, ...]
+    repetition: tuple[float, ...]
+    steps: tuple[int, ...]
+    form: tuple[int, ...]
+    opening: tuple[int, ...]
+    orders: tuple[int, ...]
+    seen: tuple[int, ...]
+    numbers: tuple[int, ...]
+    totals: tuple[int, ...]

@@ -20,7 +20,18 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "results": (set(), set()),
     "protocols": (set(), set()),
     "metrics": (set(), {"numpy", "scipy"}),
-    "tasks": (set(), {"numpy", "math_verify", "latex2sympy2_extended", "sympy", "datasets"}),
+    "tasks": (
+        set(),
+        {
+            "numpy",
+            "math_verify",
+            "latex2sympy2_extended",
+            "sympy",
+            "datasets",
+            "langdetect",
+            "syllapy",
+        },
+    ),
     "engines": (
         set(),
         {"numpy", "torch", "transformers", "peft", "gguf", "safetensors", "huggingface_hub"},
@@ -29,6 +40,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "importers": ({"store"}, {"numpy", "pyarrow", "duckdb"}),
     "collect": (set(), set()),
     "measure": ({"store", "metrics"}, {"numpy"}),
+    "locate": ({"metrics"}, {"numpy"}),
     "train": (
         {"guard", "tasks"},
         {"numpy", "torch", "trl", "transformers", "datasets", "peft", "accelerate"},
@@ -43,6 +55,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
             "collect",
             "metrics",
             "measure",
+            "locate",
             "train",
             "report",
         },
@@ -50,7 +63,16 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     ),
     "cli": ({"workflows"}, {"typer", "rich", "click"}),
 }
-TORCH_FREE = SHARED | {"metrics", "tasks", "store", "importers", "collect", "measure", "report"}
+TORCH_FREE = SHARED | {
+    "metrics",
+    "locate",
+    "tasks",
+    "store",
+    "importers",
+    "collect",
+    "measure",
+    "report",
+}
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -28,6 +28,7 @@ COMMANDS = {
         [sys.executable, DRIVER, "sample", "{run}"],
         [sys.executable, DRIVER, "grade", "{run}"],
     ),
+    "adaptive": ([sys.executable, DRIVER, "adaptive", "{run}"],),
     "pocket": (
         [*CLI, "sample", "pocket", *POCKET, "-n", "256", "--prompts", "96",
          "--max-new-tokens", "48", "--dtype", "float32", "--out", "{run}"],

@@ -59,7 +59,7 @@ class GenerateReport:
 def generate(
     sampler: Sampler,
     prompts: Sequence[Prompt],
-    n: int,
+    n: int | Mapping[str, int],
     spec: SamplingSpec,
     sink: RolloutSink,
     *,
@@ -70,6 +70,7 @@ def generate(
 ) -> GenerateReport:
     """Store ``n`` rollouts of every prompt, indices 0..n-1, sampling only what is missing.
 
+    ``n`` may also map prompt keys to a number each; a prompt that it does not name gets none.
     A row that the engine reports as failed is stored with its reason and counts as done, unless
     ``retry_failed`` asks for it again. Finished rows are written every ``flush_rows`` rows or
     ``flush_s`` seconds, and when the pass ends for whatever reason, an interrupt included.
@@ -77,13 +78,12 @@ def generate(
     Raises BoundaryError when the engine itself fails (finished rows are stored), ConfigError for
     a bad ``n`` or a sink that cannot replace rows, DataError for prompts that share a key.
     """
-    if n < 1:
-        raise ConfigError(f"n must be at least 1 sample per prompt, got {n}.")
     policy_key = sampler.policy.key
     by_key = _by_key(prompts)
-    missing = _missing(sink.rollout_ids(policy_key, spec.key), by_key, n)
-    again = _failed(sink, policy_key, spec.key, by_key, n) if retry_failed else {}
-    total = n * len(by_key)
+    wanted = _wanted(n, by_key)
+    missing = _missing(sink.rollout_ids(policy_key, spec.key), wanted)
+    again = _failed(sink, policy_key, spec.key, wanted) if retry_failed else {}
+    total = sum(wanted.values())
     tally = _Tally(Meter(on_progress, done=total - _size(missing) - _size(again), total=total))
     for asked, write in ((missing, sink.add_rollouts), (again, _replacing(sink, again))):
         with Buffer(_each(write, tally), max_rows=flush_rows, max_s=flush_s) as buffer:
@@ -163,8 +163,20 @@ def _by_key(prompts: Sequence[Prompt]) -> dict[str, Prompt]:
     return found
 
 
-def _missing(stored: set[RolloutId], prompts: Mapping[str, Prompt], n: int) -> Missing:
-    missing = {key: set(range(n)) for key in prompts}
+def _wanted(n: int | Mapping[str, int], prompts: Mapping[str, Prompt]) -> dict[str, int]:
+    """Return how many rollouts each prompt shall have in all."""
+    if isinstance(n, int):
+        if n < 1:
+            raise ConfigError(f"n must be at least 1 sample per prompt, got {n}.")
+        return dict.fromkeys(prompts, n)
+    for key, number in n.items():
+        if key not in prompts or number < 0:
+            raise ConfigError(f"n names {number} samples of {key}, which is no prompt given.")
+    return {key: number for key, number in n.items() if number}
+
+
+def _missing(stored: set[RolloutId], wanted: Mapping[str, int]) -> Missing:
+    missing = {key: set(range(number)) for key, number in wanted.items()}
     for one in stored:
         if one.prompt_key in missing:
             missing[one.prompt_key].discard(one.index)
@@ -172,11 +184,11 @@ def _missing(stored: set[RolloutId], prompts: Mapping[str, Prompt], n: int) -> M
 
 
 def _failed(
-    sink: RolloutSink, policy_key: str, spec_key: str, prompts: Mapping[str, Prompt], n: int
+    sink: RolloutSink, policy_key: str, spec_key: str, wanted: Mapping[str, int]
 ) -> Missing:
     failed: Missing = {}
     for one in sorted(_retry_sink(sink).failed_ids(policy_key, spec_key)):
-        if one.prompt_key in prompts and one.index < n:
+        if one.index < wanted.get(one.prompt_key, 0):
             failed.setdefault(one.prompt_key, set()).add(one.index)
     return failed
 

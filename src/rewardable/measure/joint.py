@@ -6,6 +6,7 @@ Made for tasks whose verdicts keep two marginals as parts, under the names in ``
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
@@ -23,8 +24,8 @@ BOTH, NEITHER, ONLY = "both", "neither", "{} only"
 
 NOTE = (
     "Shares of rollouts, averaged over prompts. A gain in one side became a gain in both only as "
-    "far as `both` rose; the rest is in that side's `only`. Rollouts of which a part is ungraded "
-    "are left out; the bounds count them in and out of each cell. Intervals hold one by one."
+    "far as `both` rose; the rest is in that side's `only`. Rollouts whose cell an ungraded part "
+    "leaves open are left out there; the bounds count them in and out. Intervals hold one by one."
 )
 
 Cell = Callable[[Bools, Bools], Bools]
@@ -79,37 +80,32 @@ def _cells(first: str, second: str) -> dict[str, Cell]:
 
 
 def _share(arm: Arm, sides: tuple[str, str], cell: Cell) -> PerPrompt:
-    """Return the share of an arm's rollouts in a cell, with bounds where a part is open."""
-    parts = [arm.samples.parts[side] for side in sides]
-    known_R = ~np.isnan(parts[0]) & ~np.isnan(parts[1])
-    inside_R = known_R & cell(*(part == 1.0 for part in parts))
-    n_P = _by_prompt(arm, known_R)
-    values = _ratio(_by_prompt(arm, inside_R), n_P)
+    """Return the share of an arm's rollouts in a cell, with bounds where an open part decides."""
+    certain_R, possible_R = _inside([arm.samples.parts[side] for side in sides], cell)
+    decided_R = certain_R | ~possible_R
     low = high = None
-    if not known_R.all():
-        could_R = inside_R | (~known_R & _reachable(parts, cell))
-        all_P = _by_prompt(arm, np.ones(known_R.size, dtype=bool))
-        low, high = (_ratio(_by_prompt(arm, chosen), all_P) for chosen in (inside_R, could_R))
+    if not decided_R.all():
+        all_P = _by_prompt(arm, np.ones(decided_R.size, dtype=bool))
+        low, high = (_ratio(_by_prompt(arm, chosen), all_P) for chosen in (certain_R, possible_R))
     return PerPrompt(
-        values_PK=values,
-        n_graded=int(known_R.sum()),
-        n_ungraded=int((~known_R).sum()),
+        values_PK=_ratio(_by_prompt(arm, certain_R), _by_prompt(arm, decided_R)),
+        n_graded=int(decided_R.sum()),
+        n_ungraded=int((~decided_R).sum()),
         low_PK=low,
         high_PK=high,
         cluster_P=arm.cluster_P,
-        undefined="a prompt has no rollout with both parts graded",
+        undefined="a prompt has no rollout that is graded for this cell",
     )
 
 
-def _reachable(parts: list[Floats], cell: Cell) -> Bools:
-    """Tell where some values of the open parts would put a rollout into the cell."""
-    found = np.zeros(parts[0].size, dtype=bool)
-    for a in (True, False):
-        for b in (True, False):
-            held = [np.where(np.isnan(part), end, part == 1.0).astype(bool)
-                    for part, end in zip(parts, (a, b), strict=True)]  # fmt: skip
-            found |= cell(*held)
-    return found
+def _inside(parts: list[Floats], cell: Cell) -> tuple[Bools, Bools]:
+    """Tell which rollouts lie in the cell whatever their open parts are, and which might."""
+    held = [
+        cell(*(np.where(np.isnan(part), end, part == 1.0).astype(bool)
+               for part, end in zip(parts, ends, strict=True)))
+        for ends in product((False, True), repeat=2)
+    ]  # fmt: skip
+    return np.logical_and.reduce(held), np.logical_or.reduce(held)
 
 
 def _by_prompt(arm: Arm, chosen_R: Bools) -> Ints:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from rewardable.records import UNKNOWN_SPEC
 from rewardable.store.bulk import Bulk
 from rewardable.store.counts import Counts
+from rewardable.store.parted import parts_at
 from rewardable.store.reading import Group
 from rewardable.store.run import Run
 from rewardable.store.samples import NOT_GRADED, Samples
+from rewardable.store.wording import WordingBook, Wordings
 
 __all__ = [
     "NOT_GRADED",
@@ -17,4 +19,7 @@ __all__ = [
     "Group",
     "Run",
     "Samples",
+    "WordingBook",
+    "Wordings",
+    "parts_at",
 ]

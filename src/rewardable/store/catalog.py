@@ -190,8 +190,9 @@ def content_of(prompt: Prompt) -> str:
 def _contents_of(path: Path) -> dict[str, str]:
     """Return key -> content of a part of prompts."""
     try:
-        table = pq.read_table(path, columns=["prompt_key", "content"])
-        keys, contents = (table.column(i).to_pylist() for i in ("prompt_key", "content"))
+        with pq.ParquetFile(path) as file:  # read_table would load pandas where it is installed
+            table = file.read(columns=["prompt_key", "content"])
+        keys, contents = (table[name].to_pylist() for name in ("prompt_key", "content"))
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         line = str(error).split("\n", 1)[0]
         raise DataError(

@@ -4,7 +4,7 @@
 # (pyarrow has no types)
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -64,11 +64,14 @@ def add_keys(connection: duckdb.DuckDBPyConnection, name: str, keys: Iterable[st
 
 
 def fetch(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[object] = ()
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    parameters: Sequence[object] | Mapping[str, object] = (),
 ) -> pa.Table:
-    """Run a query and return all of its rows."""
+    """Run a query, its parameters in order or by name, and return all of its rows."""
+    told = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
     try:
-        return connection.sql(sql, params=list(parameters)).to_arrow_table()
+        return connection.sql(sql, params=told).to_arrow_table()
     except duckdb.Error as error:
         raise BoundaryError("store", _first_line(error)) from error
 
@@ -84,18 +87,23 @@ def stream(
         raise BoundaryError("store", _first_line(error)) from error
 
 
-def newest_verdicts(
+def matching_verdicts(
     *, policy_key: str, spec_key: str, verifier: str | None, version: str | None
 ) -> tuple[str, list[object]]:
-    """Return (SQL, parameters): one row per rollout, the newest verdict that matches."""
+    """Return (SQL, parameters): the verdicts of one policy and spec that match, of any age.
+
+    The SQL ends in a condition, which `` AND ...`` may follow.
+    """
     asked = {"verifier": verifier, "version": version}
     given = {name: value for name, value in asked.items() if value is not None}
     where = "".join(f" AND {name} = ?" for name in given)
-    sql = (
-        "SELECT * FROM verdicts WHERE policy_key = ? AND spec_key = ?"
-        f'{where} QUALIFY seq = max(seq) OVER (PARTITION BY prompt_key, "index", attempt)'
-    )
+    sql = f"SELECT * FROM verdicts WHERE policy_key = ? AND spec_key = ?{where}"
     return sql, [policy_key, spec_key, *given.values()]
+
+
+def newest(verdicts: str) -> str:
+    """Keep one row per rollout of a query made from :func:`matching_verdicts`, the newest."""
+    return f'{verdicts} QUALIFY seq = max(seq) OVER (PARTITION BY prompt_key, "index", attempt)'
 
 
 def _first_line(error: Exception) -> str:

@@ -22,10 +22,11 @@ from rewardable.store.query import (
     add_view,
     connect,
     fetch,
-    newest_verdicts,
+    matching_verdicts,
+    newest,
     stream,
 )
-from rewardable.store.samples import Samples, samples_of, samples_sql, totals_of
+from rewardable.store.samples import Samples, keys_sql, rows_sql, said_sql, samples_of, totals_of
 from rewardable.store.schema import FINISH_CODE, OUTCOME_CODE, FinishReason
 
 _SAME_ROLLOUT = (
@@ -44,9 +45,9 @@ class Selection:
     verifier: str | None = None
     version: str | None = None
 
-    def newest(self) -> tuple[str, list[object]]:
-        """Return (SQL, parameters) of the newest matching verdict per rollout."""
-        return newest_verdicts(
+    def matching(self) -> tuple[str, list[object]]:
+        """Return (SQL, parameters) of all matching verdicts."""
+        return matching_verdicts(
             policy_key=self.policy_key,
             spec_key=self.spec_key,
             verifier=self.verifier,
@@ -76,14 +77,18 @@ def samples(
     some_prompts: bool,
 ) -> Samples:
     """Read the arrays of a selection; ``some_prompts`` keeps to ``prompts``."""
-    newest, parameters = selection.newest()
     by_key = {prompt.key: prompt for prompt in prompts}
+    arm: list[object] = [selection.policy_key, selection.spec_key]
+    verdicts_sql, parameters = selection.matching()
     with _views(rollouts, verdicts) as connection:
         if some_prompts:
             add_keys(connection, "wanted", by_key)
-        sql = samples_sql(newest, some_prompts=some_prompts)
-        parameters += [selection.policy_key, selection.spec_key]
-        return samples_of(fetch(connection, sql, parameters), by_key)
+        keys = fetch(connection, keys_sql(some_prompts=some_prompts), arm)["prompt_key"]
+        places = pa.array(range(len(keys)), pa.int32())
+        connection.register("places", pa.table({"prompt_key": keys, "place": places}))
+        rows = fetch(connection, rows_sql(), arm)
+        said = fetch(connection, said_sql(verdicts_sql), parameters)
+    return samples_of(rows, said, tuple(keys.to_pylist()), by_key)
 
 
 def graded(
@@ -93,15 +98,16 @@ def graded(
     prompt_keys: Collection[str] | None,
 ) -> Iterator[tuple[Rollout, Verdict | None]]:
     """Yield rollouts with their newest verdicts, by prompt and index."""
-    newest, parameters = selection.newest()
+    verdicts_sql, parameters = selection.matching()
     columns = ", ".join(f"v.{name}" for name in _VERDICT_COLUMNS)
-    wanted = "" if prompt_keys is None else " AND r.prompt_key IN (SELECT prompt_key FROM wanted)"
+    wanted = "" if prompt_keys is None else " AND prompt_key IN (SELECT prompt_key FROM wanted)"
     sql = (
-        f"SELECT r.*, {columns} FROM rollouts r LEFT JOIN ({newest}) v ON {_SAME_ROLLOUT} "
-        f"WHERE r.policy_key = ? AND r.spec_key = ?{wanted} "
+        f"SELECT r.*, {columns} "
+        f"FROM (SELECT * FROM rollouts WHERE policy_key = ? AND spec_key = ?{wanted}) r "
+        f"LEFT JOIN ({newest(verdicts_sql + wanted)}) v ON {_SAME_ROLLOUT} "
         'ORDER BY r.prompt_key, r."index"'
     )
-    parameters += [selection.policy_key, selection.spec_key]
+    parameters = [selection.policy_key, selection.spec_key, *parameters]
     with _views(rollouts, verdicts) as connection:
         add_keys(connection, "wanted", prompt_keys or ())
         for batch in stream(connection, sql, parameters):
@@ -252,12 +258,11 @@ def counts(folder: PartFolder, policy_key: str, spec_key: str, prompts: Sequence
         )
         table = fetch(connection, sql, [policy_key, spec_key])
     keys = tuple(table["prompt_key"].to_pylist())
-    found = set(keys)
     return Counts(
         prompt_keys=keys,
         n_P=table["n"].to_numpy().astype(np.int64),
         c_P=table["c"].to_numpy().astype(np.int64),
-        totals=totals_of([prompt for prompt in prompts if prompt.key in found], keys),
+        totals=totals_of({prompt.key: prompt for prompt in prompts}, keys),
     )
 
 

@@ -99,5 +99,30 @@ COUNTS = _schema(
 )
 """Imported counts: ``c`` successes among ``n`` graded samples of a prompt."""
 
+WORDINGS = _schema(
+    "wordings",
+    [
+        _column("policy_key", pa.string()),
+        _column("spec_key", pa.string()),
+        _column("prompt_key", pa.string()),
+        _column("version", pa.int16()),
+        _column("first", pa.int32()),
+        _column("n_rows", pa.int64()),
+        _column("n_attempts", pa.int64()),
+        _column("indices", pa.list_(pa.int32())),
+        _column("repetition", pa.list_(pa.float64())),
+        _column("steps", pa.list_(pa.int32())),
+        _column("form", pa.list_(pa.int64())),
+        _column("opening", pa.list_(pa.int64())),
+        _column("orders", pa.list_(pa.int32())),
+        _column("seen", pa.list_(pa.int32())),
+        _column("numbers", pa.list_(pa.int64())),
+        _column("totals", pa.list_(pa.int64())),
+    ],
+)
+"""Figures of the texts of a (policy, spec, prompt); current while its rows are ``n_rows`` in number
+and were drawn again ``n_attempts`` times in all. Both only grow, so no older row can match later.
+"""
+
 SPLIT_COLUMNS = [f"{name}.list.element" for name in TOKEN_FIELDS]
 """Written byte by byte, so that 64-bit columns of 32-bit numbers compress to half."""

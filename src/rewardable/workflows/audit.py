@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,13 +52,26 @@ def audit(
     UserError: a policy or task cannot be loaded, or nothing could be measured.
     """
     run = open_run(path, config)
-    sampled = sample(run, config, on_event, retry_failed=retry_failed)
-    graded = grade(run, workers=workers, timeout_s=timeout_s, on_event=on_event)
+    sampled = sample(
+        run, config, on_event, retry_failed=retry_failed, workers=workers, timeout_s=timeout_s
+    )
+    graded = _with_earlier(
+        sampled, grade(run, workers=workers, timeout_s=timeout_s, on_event=on_event)
+    )
     on_event(Event(stage="measuring", done=0, total=1))
     tables = _measured(run, sampled, graded)
     report = write_report(run, tables)
     on_event(Event(stage="measuring", done=1, total=1))
     return AuditResult(path=path, report=report, sampled=sampled, graded=graded, tables=tables)
+
+
+def _with_earlier(sampled: SampleReport, last: GradeSummary) -> GradeSummary:
+    """Add the verdicts that were given while sampling."""
+    return GradeSummary(
+        graded=sampled.graded + last.graded,
+        ungraded=sampled.ungraded + last.ungraded,
+        reasons=dict(Counter(sampled.why_ungraded) + Counter(last.reasons)),
+    )
 
 
 def _measured(run: Run, sampled: SampleReport, graded: GradeSummary) -> dict[str, Table]:

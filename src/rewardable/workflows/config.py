@@ -8,6 +8,7 @@ from typing import Any
 
 from rewardable.engines import EngineOptions
 from rewardable.errors import ConfigError, unknown_name
+from rewardable.metrics import StoppingRule
 from rewardable.records import SamplingSpec
 
 FREE_KEYS = frozenset({"device", "device_map", "batch_rows"})
@@ -18,9 +19,11 @@ FREE_KEYS = frozenset({"device", "device_map", "batch_rows"})
 class RunConfig:
     """Policies (the first is the base), tasks (the first is the trained one) and the budget.
 
-    n: samples a prompt and policy. prompts: instances a task.
+    n: samples a prompt and policy; under a stopping rule its cap. prompts: instances a task.
+    stopping: when a prompt is left before n; None draws n of each.
     temperatures: every policy is sampled at each; the first one is the headline.
     prompts_seed chooses the instances; seed keys the samples.
+    refusal_screen: sample the refusal screen too where the base is a chat model.
     template_from: one chat template for all policies, taken from here; empty means the base's.
     """
 
@@ -28,6 +31,7 @@ class RunConfig:
     task: str
     future_tasks: tuple[str, ...] = ()
     n: int = 64
+    stopping: StoppingRule | None = None
     prompts: int = 64
     temperatures: tuple[float, ...] = (1.0,)
     top_p: float = 1.0
@@ -36,6 +40,7 @@ class RunConfig:
     seed: int = 0
     prompts_seed: int = 0
     group: int = 8
+    refusal_screen: bool = False
     prompt_format: str = "auto"
     template_from: str = ""
     own_templates: bool = False
@@ -55,6 +60,7 @@ class RunConfig:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}.")
         self._check_tasks()
         self._check_sampling()
+        self._check_stopping()
 
     def _check_tasks(self) -> None:
         if len(set(self.tasks)) < len(self.tasks):
@@ -73,6 +79,18 @@ class RunConfig:
         if self.own_templates and self.template_from:
             raise ConfigError("own_templates and template_from exclude each other; choose one.")
         _ = self.specs
+
+    def _check_stopping(self) -> None:
+        rule = self.stopping
+        if rule is None:
+            return
+        if rule.cap != self.n:
+            raise ConfigError(f"the stopping rule's cap {rule.cap} must be n, got n = {self.n}.")
+        if rule.first < self.group:
+            raise ConfigError(
+                f"a prompt may be left after {rule.first} rollouts, but trainability at group size "
+                f"{self.group} needs {self.group} of each: look first at {self.group} or later."
+            )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -109,6 +127,22 @@ class RunConfig:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
+def stopping_rule(
+    successes: int, cap: int, first: int, step: int, give_up: int, *, n: int, group: int
+) -> StoppingRule | None:
+    """Return the rule that the numbers of a command line describe; None for no successes.
+
+    A cap of 0 is n, a first look of 0 comes after ``group`` rollouts.
+    """
+    if not successes:
+        if cap or first or give_up:
+            raise ConfigError("--cap, --first and --give-up need --stop-at-successes.")
+        return None
+    return StoppingRule(
+        successes=successes, cap=cap or n, first=first or group, step=step, give_up=give_up
+    )
+
+
 def config_from_dict(raw: Mapping[str, Any]) -> RunConfig:
     """Read what :meth:`RunConfig.to_dict` wrote; an unknown key is an error with a suggestion."""
     known = {field.name for field in fields(RunConfig)}
@@ -117,6 +151,16 @@ def config_from_dict(raw: Mapping[str, Any]) -> RunConfig:
             raise unknown_name("configuration key", key, known)
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
     try:
+        if values.get("stopping") is not None:
+            values["stopping"] = _rule(values["stopping"])
         return RunConfig(**values)
     except TypeError as error:
         raise ConfigError(f"a configuration value has the wrong type: {error}.") from error
+
+
+def _rule(raw: Mapping[str, Any]) -> StoppingRule:
+    known = {field.name for field in fields(StoppingRule)}
+    for key in raw:
+        if key not in known:
+            raise unknown_name("stopping key", key, known)
+    return StoppingRule(**raw)

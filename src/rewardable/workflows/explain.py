@@ -15,7 +15,7 @@ HEADINGS = (
     "Source",
 )
 
-NO_METRICS = frozenset({"count_labels"})
+NO_METRICS = frozenset({"count_grams", "count_labels", "row_quantiles"})
 """Public functions of ``metrics`` that prepare input and estimate nothing."""
 
 

@@ -13,6 +13,8 @@ from rewardable.store import Run
 from rewardable.tasks import load_task
 from rewardable.workflows.config import config_from_dict
 from rewardable.workflows.events import Event, OnEvent, ignore
+from rewardable.workflows.screen import screens_of
+from rewardable.workflows.wording import keep_wording
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,13 +36,15 @@ def grade(
 ) -> GradeSummary:
     """Judge every rollout that the current verifier versions have not judged yet.
 
+    The wording of texts is counted on the way, for the figures of diversity.
+
     workers: processes; 0 grades in this one (right for the fast verifiers of this package).
     timeout_s: seconds a verdict may take; later it is UNGRADED; makes a worker.
     retry_ungraded: judge those again that this version left UNGRADED.
     """
     config = config_from_dict(run.config)
     graded, ungraded, reasons = 0, 0, dict[str, int]()
-    for spec in config.tasks:
+    for spec in (*config.tasks, *screens_of(run, config)):
         task = load_task(spec)
         stage = f"grading {task.name}"
 
@@ -61,12 +65,16 @@ def grade(
         ungraded += report.n_ungraded
         for reason, count in report.reasons.items():
             reasons[reason] = reasons.get(reason, 0) + count
+        first = config.stopping.first if config.stopping and spec in config.tasks else 0
+        keys = [prompt.key for prompt in prompts]
+        keep_wording(run, keys, on_event, task=task.name, first=first)
     return GradeSummary(graded=graded, ungraded=ungraded, reasons=reasons)
 
 
 def n_ungraded_yet(run: Run) -> int:
     """Return how many of a sampled run's rollouts no current verifier has judged."""
-    tasks = [load_task(spec) for spec in config_from_dict(run.config).tasks]
+    config = config_from_dict(run.config)
+    tasks = [load_task(spec) for spec in (*config.tasks, *screens_of(run, config))]
     return sum(
         run.n_pending(
             task.verifier.name, task.verifier.version, [p.key for p in run.prompts(task.name)]

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from rewardable.importers import GenericImport, ImportReport, import_into, parse_field_map
 from rewardable.store import Run
+from rewardable.workflows.events import ignore
 from rewardable.workflows.measure import IMPORTED
+from rewardable.workflows.wording import keep_wording
 
 __all__ = ["ImportReport", "import_dump"]
 
@@ -40,4 +42,7 @@ def import_dump(
         skip_broken=skip_broken,
     )
     run = Run.resume_or_create(run_path, {IMPORTED: True})
-    return import_into(run, dump, config)
+    report = import_into(run, dump, config)
+    keys = [prompt.key for prompt in run.prompts()]
+    keep_wording(run, keys, ignore, task=task)
+    return report

@@ -18,7 +18,7 @@ from rewardable.engines.hf.prompts import PromptEncoder
 from rewardable.engines.hf.rows import Job
 from rewardable.engines.hf.sample import SampleLoop, context_length, new_state
 from rewardable.engines.hf.score import Item, full_logits, score_items
-from rewardable.engines.hf.shared import SharedDecoder, share_prefixes, shared_logits
+from rewardable.engines.hf.shared import SharedDecoder, own_attention, share_prefixes, shared_logits
 from rewardable.engines.options import EngineOptions
 from rewardable.errors import DataError
 from rewardable.protocols import HiddenRequest, SampleRequest, ScoreRequest, TokenScores
@@ -133,7 +133,12 @@ class HfEngine:
         items = [(request, self.encoder.ids(request.prompt)) for request in requests]
         for request, ids in items:
             self._check_fits((request.id, ids, request.token_ids))
-        yield from hidden_states(self.loaded.model, items)
+        if not self.shares_prefixes:
+            yield from hidden_states(self.loaded.model, items)
+            return
+        with own_attention(self.loaded.model):
+            found = list(hidden_states(self.loaded.model, items))
+        yield from found
 
     def _job(self, request: SampleRequest, spec: SamplingSpec) -> Job | str:
         """Encode a request; a string says why it cannot be sampled."""

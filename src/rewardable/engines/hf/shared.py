@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -225,6 +226,16 @@ def share_prefixes(model: Any) -> bool:
         pass
     _restore(model)
     return False
+
+
+@contextmanager
+def own_attention(model: Any) -> Generator[None]:
+    """Give a switched model transformers' own attention back for a while."""
+    _restore(model)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(IMPLEMENTATION)
 
 
 def _restore(model: Any) -> None:
