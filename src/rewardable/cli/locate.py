@@ -38,6 +38,9 @@ def locate(
         str, typer.Option(help="auto, a rule's name, re:PATTERN or module:attr.")
     ] = "auto",
     phases: Annotated[str, typer.Option(help="auto, operator, solution or module:attr.")] = "auto",
+    reference: Annotated[
+        str, typer.Option(help="formatted (earliest policy with the format) or first.")
+    ] = "formatted",
     preamble: Annotated[str, typer.Option(help="Text before a forced entry.")] = "",
     max_new_tokens: o.MaxNewTokens = 256,
     seed: o.Seed = 0,
@@ -63,7 +66,7 @@ def locate(
         tuple(o.words(methods)) if methods != "all" else (),
         forced_n=forced_n, families=families, sequences=sequences, opening_tokens=opening_tokens,
         doses=o.whole_numbers(doses, "--doses"), dose_n=dose_n, arms=tuple(o.words(arms)),
-        entry=entry, phases=phases, preamble=preamble, seed=seed,
+        entry=entry, phases=phases, preamble=preamble, reference=reference, seed=seed,
     )  # fmt: skip
     config = LocateConfig(run=run, look=look)
     with progress() as on_event:

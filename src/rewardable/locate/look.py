@@ -26,6 +26,7 @@ class Look:
     entry, phases: names of the rules (``auto``: the task's own), ``re:PATTERN`` or
     ``module:attr``. preamble: text before a forced entry. low_access: a family is of low access
     below this share. coverage_k: budget of the coverage split, 0 is half of n.
+    reference: ``formatted`` (the earliest policy with the format) or ``first``.
     """
 
     methods: tuple[str, ...] = METHODS
@@ -41,6 +42,7 @@ class Look:
     preamble: str = ""
     low_access: float = 0.05
     coverage_k: int = 0
+    reference: str = "formatted"
     level: float = 0.95
     seed: int = 0
 
@@ -52,6 +54,8 @@ class Look:
         for name in ("forced_n", "families", "sequences", "opening_tokens", "dose_n"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.reference not in ("formatted", "first"):
+            raise unknown_name("reference", self.reference, ("formatted", "first"))
         if not self.doses or min(self.doses) < 1:
             raise ConfigError(f"doses must be token counts >= 1, got {self.doses}.")
         if not 0 < self.low_access < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardable.locate.gathered import Gathered
@@ -16,6 +16,7 @@ from rewardable.locate.tables import (
     series_table,
     token_tables,
 )
+from rewardable.protocols import Task
 from rewardable.report import render_located
 from rewardable.results import Table
 from rewardable.tasks import load_task
@@ -23,6 +24,11 @@ from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.grade import grade
 from rewardable.workflows.locating.config import LocateConfig
 from rewardable.workflows.locating.gather import gather
+from rewardable.workflows.locating.reference import (
+    choose_reference,
+    format_shares,
+    format_table,
+)
 from rewardable.workflows.sample import open_run, sample
 
 
@@ -51,18 +57,37 @@ def locate(path: Path, config: LocateConfig, on_event: OnEvent = ignore) -> Loca
     ResumeError: the folder belongs to another configuration.
     UserError: a policy or task cannot be loaded, or nothing could be located.
     """
+    task = load_task(config.run.task)
+    config, formats = _from_reference(path, config, task, on_event)
     free = open_run(path / "free", config.run)
     sample(free, config.run, on_event)
     grade(free, on_event=on_event)
-    task = load_task(config.run.task)
     gathered, spell = gather(path, config, free, task, on_event)
-    tables = _tables(gathered, spell)
-    found = {table.name: table for table in tables}
+    found = {table.name: table for table in _tables(gathered, spell)}
     found = {"located": paragraph_table(gathered, found), **found}
+    if formats is not None:
+        found["format"] = formats
     for table in found.values():
         free.write_table(table)
     report = render_located(found, path / "report.html", title=f"Where it was lost: {path.name}")
     return LocateResult(path=path, report=report, tables=found)
+
+
+def _from_reference(
+    path: Path, config: LocateConfig, task: Task, on_event: OnEvent
+) -> tuple[LocateConfig, Table | None]:
+    """Leave out what comes before the reference, so that learning the format is no change."""
+    run = config.run
+    if config.look.reference == "first" or len(run.policies) < 2:
+        return config, None
+    shares = format_shares(path / "format", run, task, on_event)
+    place = choose_reference(shares)
+    table = format_table(shares, place, task.name)
+    if place == 0:
+        return config, table
+    template = "" if run.own_templates else run.template_from or run.policies[0]
+    later = replace(run, policies=run.policies[place:], template_from=template)
+    return replace(config, run=later), table
 
 
 def _tables(g: Gathered, spell: Speller) -> list[Table]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import Any, ClassVar
 
-from rewardable.records import Prompt, user_prompt
+from rewardable.records import Completion, Outcome, Prompt, user_prompt
 from rewardable.tasks.countdown.evaluate import evaluate
 from rewardable.tasks.countdown.generate import Draw, Instance, Split, qualifying
-from rewardable.tasks.countdown.solve import solutions_at
+from rewardable.tasks.countdown.solve import Solution, solutions_at
 from rewardable.tasks.countdown.steps import StepText, step_texts
 from rewardable.tasks.countdown.verify import CountdownVerifier, Policy, Rule, Style
 from rewardable.tasks.options import Span, spec_of
@@ -133,11 +133,7 @@ class CountdownTask:
         """
         if self.draw.style == "steps":
             return {step.entry: (step.entry,) for step in self._steps(prompt)}
-        numbers, target = prompt.facts["numbers"], prompt.facts["target"]
-        values = evaluate(tuple(numbers))
-        found = solutions_at(numbers, values, target, integers_only=self.draw.integers_only)
-        start = prompt.facts.get("start")
-        kept = qualifying(tuple(found), self.draw.rule, start)
+        kept = self._solutions(prompt)
         entries = sorted(frozenset[str]().union(*(solution.entries for solution in kept)))
         return {entry: (f"<answer>{entry}", f"<answer>({entry}") for entry in entries}
 
@@ -156,6 +152,23 @@ class CountdownTask:
         rng.shuffle(queues)
         rounds = zip_longest(*queues)
         return tuple(text for one in rounds for text in one if text is not None)[:count]
+
+    def gold_answers(self, prompt: Prompt) -> Sequence[str]:
+        """Return right answers of up to three solutions, in the format that is asked for."""
+        if self.draw.style == "steps":
+            return self.solution_texts(prompt, 3, 0)
+        texts = (f"<answer>{solution.text}</answer>" for solution in self._solutions(prompt))
+        if self.draw.rule == "start" or self.draw.integers_only:
+            said = self.verifier.verify  # a solution's canonical text need not obey these rules
+            right = Outcome.CORRECT
+            texts = (t for t in texts if said(prompt, Completion(text=t)).outcome is right)
+        return tuple(islice(texts, 3))
+
+    def _solutions(self, prompt: Prompt) -> list[Solution]:
+        numbers, target = prompt.facts["numbers"], prompt.facts["target"]
+        values = evaluate(tuple(numbers))
+        found = solutions_at(numbers, values, target, integers_only=self.draw.integers_only)
+        return sorted(qualifying(tuple(found), self.draw.rule, prompt.facts.get("start")))
 
     def _steps(self, prompt: Prompt) -> Iterator[StepText]:
         numbers, target = prompt.facts["numbers"], prompt.facts["target"]

@@ -64,6 +64,25 @@ REASONS = {
 }
 
 
+FORMAT_FAULTS = frozenset(
+    {
+        "no answer",
+        "reasoning not closed",
+        "too long",
+        "not an expression",
+        "unbalanced brackets",
+        "missing operator",
+        "unary sign",
+        "power",
+        "integer division",
+        "remainder",
+        "decimal",
+        "not a step",
+    }
+)
+"""Reasons why an answer is not in the form that was asked for, whatever its value."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
     """The verdict on an answer text; ``reason`` is empty iff it is correct."""
@@ -188,14 +207,14 @@ class CountdownVerifier:
     """Judges responses to Countdown prompts by their facts (numbers, target, start).
 
     Labels: ``solution`` (canonical text, when CORRECT) and ``entry`` (whenever the answer text
-    starts with an operand and an operator). Score: 1 or 0.
+    starts with an operand and an operator). Score: 1 or 0. Part: ``format``.
     """
 
     style: Style = "expression"
     policy: Policy = "strict"
     integers_only: bool = False
     rule: Rule = "any"
-    version: str = "1"
+    version: str = "2"
 
     @property
     def name(self) -> str:
@@ -233,6 +252,7 @@ class CountdownVerifier:
             version=self.version,
             reason=reason,
             score=0.0 if reason else 1.0,
+            parts={"format": float(reason not in FORMAT_FAULTS)},
             labels=labels,
         )
 
