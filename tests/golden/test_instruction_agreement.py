@@ -7,14 +7,17 @@ import pytest
 from rewardable.tasks.ifollow import UNDECIDED, instruction
 from rewardable.tasks.ifollow.loose import judged
 
+CAPITALS = {
+    (3456, "change_case:english_capital"): "names in capitals; the reference's guesser skips them"
+}
 RANDOM = {
     (1122, "keywords:letter_frequency"): "the letter is '#', the reference draws another at random",
     (3112, "language:response_language"): "the reference draws samples of the text without a seed",
 }
 VACUOUS = "loose takes all * away; the reference calls a text without bullets followed"
 IFBENCH_LOOSE = {
-    **{(key, "format:sub-bullets"): VACUOUS for key in (127, 128, 129, 132, 133)},
-    (98, "format:no_bullets_bullets"): "the reference refuses blank lines between bullets",
+    **{(key, "format:sub-bullets"): VACUOUS for key in ("127", "128", "129", "132", "133")},
+    ("98", "format:no_bullets_bullets"): "the reference refuses blank lines between bullets",
 }
 
 
@@ -51,7 +54,7 @@ def test_gpt4_on_ifeval(ifeval):
         response = said[prompt["prompt"]]
         rows.append((row["key"], row["instruction_id_list"], prompt["kwargs"], response,
                      row["strict"], row["loose"]))  # fmt: skip
-    assert compare(rows) == (832, set(), set())
+    assert compare(rows) == (832, set(CAPITALS), set(CAPITALS))
 
 
 def test_mistral_on_ifeval(ifeval):
@@ -78,4 +81,4 @@ def test_ifbench_samples(shared_data):
         for a, b in zip(strict, loose, strict=True)
         if b["key"] is not None
     ]  # fmt: skip
-    assert compare(rows) == (327, set(), set(IFBENCH_LOOSE))
+    assert compare(rows) == (328, set(), set(IFBENCH_LOOSE))

@@ -78,9 +78,9 @@ def test_no_response_crashes_or_hangs_a_checker(capsys):
     for i in range(COUNT):
         response = text(rng)
         for one in asked:
-            start = time.monotonic()
+            start = time.process_time()
             followed[one.id] += one.holds(response)
-            slowest = max(slowest, (time.monotonic() - start, one.id, repr(response[:40])))
+            slowest = max(slowest, (time.process_time() - start, one.id, repr(response[:40])))
         strict, loose = judged(asked[i % len(asked)], response)
         assert loose >= strict
         verifiers[i % 3].verify(prompt, Completion(text=response))

@@ -9,6 +9,7 @@ import typer
 from rewardable import __version__
 from rewardable.cli import (
     audit,
+    collapse,
     demo,
     explain,
     grade,
@@ -26,6 +27,7 @@ from rewardable.errors import BoundaryError, UserError
 VERBS = {
     "demo": demo.demo,
     "audit": audit.audit,
+    "collapse": collapse.collapse,
     "locate": locate.locate,
     "plan": plan.plan,
     "sample": sample.sample,

@@ -36,8 +36,10 @@ models: pass@k beyond n (``k``), prompts near 0 and near 1 (within ``edge``) und
     arms. Not measurements: nothing is certified from them.
 gates: one row for each time a gate is judged: ``gate``, ``metric``, ``outcome`` (failed, held, not
     shown, cannot be judged), ``relative``, ``threshold``, ``text``; only where gates are told.
-shape: ``metric`` distinct outputs (``k``), first-token entropy, mean entropy, length, truncation
-    rate; ``unit``; arms and pairs.
+shape: ``metric`` distinct outputs (``k``), answer entropy, first-token entropy, mean entropy,
+    length, truncation rate, format compliance; wording: distinct-n and adjusted distinct-n
+    (``k``), n-gram repetition, right answers that skip steps, template reuse; quantiles of
+    lengths, of right and of wrong answers; ``unit``, ``group``; arms and pairs.
 truncation: truncation rate; pass@k under ``truncated`` "as judged", "counted as wrong" and
     "left out"; arms and pairs.
 classes: of prompts with the fact ``class``: ``metric`` accuracy (``class``), balanced accuracy,
@@ -55,9 +57,10 @@ them, so they can lie beside the value, which does not.
 
 from __future__ import annotations
 
+from rewardable.measure.collapse import collapse_table
 from rewardable.measure.config import MeasureConfig, budgets
 from rewardable.measure.gate_text import Gate, parse_gate
 from rewardable.measure.gates import FAILED
 from rewardable.measure.run import measure_run
 
-__all__ = ["FAILED", "Gate", "MeasureConfig", "budgets", "measure_run", "parse_gate"]
+__all__ = ["FAILED", "Gate", "MeasureConfig", "budgets", "collapse_table", "measure_run", "parse_gate"]

@@ -139,7 +139,7 @@ def skipped_steps(arm: Arm, wording: ArmWording, prompts: Mapping[str, Prompt]) 
     None where the prompts do not tell how many are.
     """
     needed_P = np.array([steps_needed(prompts[key]) for key in arm.samples.prompt_keys])
-    prompt_R = arm.samples.prompt_R
+    prompt_R = arm.samples.prompt_R.astype(np.int64)
     right_R = (arm.outcome_R == CORRECT) & (wording.place_R >= 0) & (needed_P[prompt_R] > 0)
     if not right_R.any():
         return None

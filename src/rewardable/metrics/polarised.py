@@ -196,7 +196,10 @@ def _single(n: Ints, c: Ints, level: float, clusters: ArrayLike | None) -> Inter
     ratio = moments.ratio()
     if np.isnan(ratio):
         return _without(ratio, level, "nothing or everything is solved: polarisation is undefined")
-    probes = [moments.contrast(ratio)[1], moments.x_P]
+    x, y = moments.x_P, moments.y_P
+    # y - x and 1 - y - x are the unbiased p^2 and (1-p)^2: without two successes (or failures) in
+    # enough prompts the spread between prompts cannot be seen.
+    probes = [moments.contrast(ratio)[1], x, y - x, 1 - y - x]
     units = [make_units(probe[:, None], clusters) for probe in probes]
     sure = all(bool(trusted(unit.residual_MK)[0]) for unit in units)
     if not sure and clusters is not None:
@@ -204,7 +207,7 @@ def _single(n: Ints, c: Ints, level: float, clusters: ArrayLike | None) -> Inter
         return _without(1 - ratio, level, why)
     test = _large_sample(moments, level, clusters) if sure else _any_size(moments, 1 - level)
     ends = sorted(1 - find_edge(test, far, ratio) for far in (0.0, max(1.0, 2 * ratio)))
-    few = (few_text(float(informative(units[1].residual_MK)[0][0])),)
+    few = (few_text(min(float(informative(unit.residual_MK)[0][0]) for unit in units)),)
     return Interval(
         mean=1 - ratio,
         low=ends[0],

@@ -81,10 +81,19 @@ def _trainable_cell(rows: list[Row], metric: str) -> Cell:
 
 
 def shape(tables: Tables, task: str) -> tuple[Grid, ...]:
-    """Show diversity, entropy and length of every arm, and the differences."""
-    found = tables.rows("shape", task=task)
-    if not found:
-        return ()
+    """Show diversity, wording and lengths of every arm, and the differences; one grid a group."""
+    groups: dict[str, list[Row]] = {}
+    for row in tables.rows("shape", task=task):
+        groups.setdefault(str(row.labels["group"]), []).append(row)
+    return tuple(
+        _shape_grid(tables, task, title, tuple(found), folded=place > 0)
+        for place, (title, found) in enumerate(groups.items())
+    )
+
+
+def _shape_grid(
+    tables: Tables, task: str, title: str, found: tuple[Row, ...], *, folded: bool
+) -> Grid:
     names = list(dict.fromkeys((str(r.labels["metric"]), r.labels["k"]) for r in found))
     units = {str(r.labels["metric"]): str(r.labels["unit"]) for r in found}
     lines = [
@@ -92,8 +101,7 @@ def shape(tables: Tables, task: str) -> tuple[Grid, ...]:
         for head, rows in subjects(tables, found, task)
     ]
     columns = tuple(_shape_head(metric, k, units[metric]) for metric, k in names)
-    title = "Diversity, entropy and length"
-    return (Grid(title=title, columns=columns, lines=tuple(lines), neutral=True),)
+    return Grid(title=title, columns=columns, lines=tuple(lines), neutral=True, folded=folded)
 
 
 def subjects(tables: Tables, found: tuple[Row, ...], task: str) -> list[tuple[str, list[Row]]]:
@@ -111,15 +119,21 @@ def subjects(tables: Tables, found: tuple[Row, ...], task: str) -> list[tuple[st
     return list(groups.items())
 
 
+_PLAIN = {"share", "ratio", "probability"}
+"""Units that need no word."""
+
+
 def _shape_head(metric: str, k: Label, unit: str) -> str:
     if metric == "truncation rate":
         return "cut off"
-    return f"{metric} in {k}" if k else f"{metric}, {unit}"
+    if k:
+        return f"{metric} in {k}"
+    return metric if unit in _PLAIN else f"{metric}, {unit}"
 
 
 def _shape_cell(rows: list[Row], metric: str, k: Label) -> Cell:
     row = next((r for r in rows if r.labels["metric"] == metric and r.labels["k"] == k), None)
-    percent = metric == "truncation rate"
+    percent = row is not None and row.labels["unit"] == "share"
     if row is None or "policy" in row.labels:
         return cell(row.estimate if row else None, percent=percent)
     return pair_cell(row, percent=percent)

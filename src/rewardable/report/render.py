@@ -9,6 +9,7 @@ from typing import Any
 from rewardable.report import grids, sections
 from rewardable.report.brief import shortened
 from rewardable.report.classes import classes
+from rewardable.report.joint import joint
 from rewardable.report.page import render_page, write_page
 from rewardable.report.pick import Tables
 from rewardable.report.text import tables_block
@@ -42,6 +43,7 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
         caveats=found.table("verdict").notes[len(comparisons) :],
         tasks=tasks,
         classes=classes(found),
+        joint=joint(found),
         notes={name: table.notes for name, table in tables.items()},
         explained=_explained(tables),
         provenance=found.table("overview").provenance,
@@ -67,6 +69,7 @@ def _explained(tables: Mapping[str, Table]) -> list[str]:
     names = (
         "gates", "curves", "coverage", "richness", "transitions", "dynamics", "polarisation",
         "models", "trainability", "shape", "truncation", "classes",
+        "joint",
     )  # fmt: skip
     say_why = {"coverage", "shape"}
     return [name for name in names if name in tables and (tables[name].rows or name in say_why)]

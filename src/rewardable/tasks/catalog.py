@@ -15,11 +15,17 @@ from rewardable.tasks.options import configure, split_spec
 
 _COUNTDOWN = "rewardable.tasks.countdown.config"
 _MATH = "rewardable.tasks.math.config"
+_IFOLLOW = "rewardable.tasks.ifollow"
+_JOINT = "rewardable.tasks.joint.config"
 
 CATALOG: dict[str, tuple[str, str]] = {
     "aime24": (f"{_MATH}:Aime24", "competition mathematics, AIME 2024, integer answers"),
     "aime25": (f"{_MATH}:Aime25", "competition mathematics, AIME 2025, integer answers"),
     "amc23": (f"{_MATH}:Amc23", "competition mathematics, AMC 12 of 2023, integer answers"),
+    "constraints": (
+        f"{_IFOLLOW}.generate:Constraints",
+        "one or two constraints without a request, to be joined to another task",
+    ),
     "countdown": (
         f"{_COUNTDOWN}:Countdown",
         "reach a target with given numbers; expression in <answer> tags",
@@ -48,6 +54,10 @@ CATALOG: dict[str, tuple[str, str]] = {
         f"{_MATH}:Gsm8k",
         "grade-school mathematics; path=FILE.jsonl or the hub's copy",
     ),
+    "humaneval": (
+        "rewardable.tasks.code.config:HumanEval",
+        "Python functions judged by unit tests in a sandbox; path=FILE.jsonl.gz or the hub's copy",
+    ),
     "logic-steps": (
         "rewardable.tasks.logic.config:LogicSteps",
         "derive a letter from facts and rules; every written step is checked",
@@ -55,9 +65,25 @@ CATALOG: dict[str, tuple[str, str]] = {
     "math500": (f"{_MATH}:Math500", "500 competition problems with levels and subjects"),
     "minerva-math": (f"{_MATH}:MinervaMath", "undergraduate science problems"),
     "olympiadbench": (f"{_MATH}:OlympiadBench", "olympiad problems, English text"),
-    "humaneval": (
-        "rewardable.tasks.code.config:HumanEval",
-        "Python functions judged by unit tests in a sandbox; path=FILE.jsonl.gz or the hub's copy",
+    "ifbench": (
+        f"{_IFOLLOW}.config:IFBench",
+        "instructions of 57 kinds; path=FILE.jsonl or the hub's copy",
+    ),
+    "ifeval": (
+        f"{_IFOLLOW}.config:IFEval",
+        "instructions of 25 kinds; path=FILE.jsonl or the hub's copy",
+    ),
+    "joint": (
+        f"{_JOINT}:Joint",
+        "two tasks at once, both must be right: joint:a=gsm8k,b=constraints",
+    ),
+    "mathif": (
+        f"{_JOINT}:MathIF",
+        "mathematics with constraints on the response; path=FOLDER or the hub's copy",
+    ),
+    "reasonif": (
+        f"{_JOINT}:ReasonIF",
+        "questions with a constraint on the reasoning; path=FILE.json or the hub's copy",
     ),
     "refusal": (
         "rewardable.tasks.refusal.config:Refusal",

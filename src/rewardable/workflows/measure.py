@@ -43,12 +43,9 @@ def measure(
     ------
     DataError: the run has no graded rollouts or lacks a policy of its configuration.
     """
-    if IMPORTED in run.config:
-        config = _imported_config(run, success_at, base, task)
-    else:
-        _refuse_for_sampled(base, task)
+    config = config_of(run, success_at, base, task)
+    if IMPORTED not in run.config:
         _require_graded(run)
-        config = _sampled_config(run, config_from_dict(run.config), success_at)
     config = replace(config, cluster=cluster, batch=batch or config.batch, fail_on=tuple(fail_on))
     for text in config.fail_on:
         parse_gate(text)
@@ -60,6 +57,16 @@ def measure(
     for table in tables.values():
         run.write_table(table)
     return tables
+
+
+def config_of(
+    run: Run, success_at: float | None = None, base: str = "", task: str = ""
+) -> MeasureConfig:
+    """Return who is compared with whom in a run, sampled or imported."""
+    if IMPORTED in run.config:
+        return _imported_config(run, success_at, base, task)
+    _refuse_for_sampled(base, task)
+    return _sampled_config(run, config_from_dict(run.config), success_at)
 
 
 def failed_gates(tables: Mapping[str, Table]) -> bool:

@@ -17,7 +17,7 @@ from rewardable.records import Prompt, user_prompt
 from rewardable.tasks.math.compare import Percent
 from rewardable.tasks.math.problems import load_problems
 from rewardable.tasks.math.sources import SOURCES, Problem
-from rewardable.tasks.math.stated import Form
+from rewardable.tasks.math.stated import Form, gold_texts
 from rewardable.tasks.math.verify import MathVerifier, Policy, Score
 from rewardable.tasks.options import spec_of
 
@@ -165,6 +165,10 @@ class MathTask:
         while len(order) < count:
             order[rng.randrange(len(kept))] = None
         return tuple(self._prompt(*kept[i]) for i in order)
+
+    def gold_answers(self, prompt: Prompt) -> Sequence[str]:
+        """Return the reference in the form that is asked for."""
+        return gold_texts(str(prompt.facts["answer"]), self.config.form)
 
     def _prompt(self, row: int, problem: Problem) -> Prompt:
         text = f"{problem.question}\n\n{self.config.instruction}"

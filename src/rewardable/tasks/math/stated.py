@@ -45,6 +45,12 @@ MAX_TAIL = 600
 MAX_WORDS = 8
 
 
+def gold_texts(answer: str, form: Form) -> tuple[str, ...]:
+    """Return responses that state ``answer`` in the required form."""
+    boxed = f"The answer is \\boxed{{{answer}}}."
+    return (boxed,) if form == "box" else (f"That makes {answer}.\n#### {answer}", boxed)
+
+
 def required(text: str, form: Form) -> str | None:
     """Return what stands in the required form; ``hash`` tasks take a box as well."""
     boxed, marked = last_boxes(text), last_marked(text)

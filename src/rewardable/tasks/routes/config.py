@@ -10,8 +10,19 @@ from typing import ClassVar, Literal
 from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.records import Json, Prompt, user_prompt
 from rewardable.tasks.options import Span, spec_of
-from rewardable.tasks.routes.constraints import KINDS, Constraint, draw_constraint
-from rewardable.tasks.routes.expression import Expression, direct_text, draw_expression, steps_text
+from rewardable.tasks.routes.constraints import (
+    KINDS,
+    Constraint,
+    draw_constraint,
+    read_constraint,
+)
+from rewardable.tasks.routes.expression import (
+    Expression,
+    direct_text,
+    draw_expression,
+    read_expression,
+    steps_text,
+)
 from rewardable.tasks.routes.verify import Goal, Policy, RoutesVerifier
 
 __all__ = ["RoutesTask", "direct_text", "instance_of", "steps_text"]
@@ -107,6 +118,16 @@ class RoutesTask:
             if misses >= _DRAWS_WITHOUT_NEWS:
                 raise DataError(f"{self.name} has about {len(found)} prompts, got count={count}.")
         return tuple(found.values())
+
+    def gold_answers(self, prompt: Prompt) -> Sequence[str]:
+        """Return the steps and the direct answer where the result is judged, as far as allowed."""
+        expression = read_expression(str(prompt.facts["expression"]))
+        tag = prompt.facts.get("constraint")
+        texts = (steps_text(expression), direct_text(expression))
+        if self.config.goal == "math" or tag is None:
+            return texts
+        kept = tuple(text for text in texts if read_constraint(str(tag)).holds(text))
+        return kept if self.config.goal == "joint" else ()
 
     def _draw(self, rng: random.Random, place: int) -> Prompt | None:
         config = self.config

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rewardable.errors import ConfigError, DataError
 from rewardable.records import Prompt, digest, user_prompt
+from rewardable.tasks.math.stated import gold_texts
 from rewardable.tasks.math.verify import MathVerifier, Policy
 from rewardable.tasks.options import Span, spec_of
 from rewardable.tasks.words.templates import ITEMS, NAMES, TEMPLATES, Template
@@ -71,6 +72,10 @@ class WordProblemsTask:
             if misses >= _DRAWS_WITHOUT_NEWS:
                 raise DataError(f"{self.name} has about {len(found)} problems, got count={count}.")
         return tuple(found.values())
+
+    def gold_answers(self, prompt: Prompt) -> Sequence[str]:
+        """Return the answer in the forms that are read."""
+        return gold_texts(str(prompt.facts["answer"]), "hash")
 
     def _draw(self, rng: random.Random) -> Prompt | None:
         low, high = self.config.steps.low, self.config.steps.high

@@ -29,9 +29,9 @@ class Rescoring:
     """One pass over the rollouts of a task, all policies and specs.
 
     old: name and version of the stored verdicts; None takes each rollout's newest.
-    A text that a prompt was answered with several times is judged once. Counters are filled on the
+    A text that a policy gave to a prompt several times is judged once. Counters are filled on the
     way: judged (texts that were), without_old (rollouts that have no such verdict), failed
-    (rollouts whose engine failed), stored (verifiers of the newest verdicts met).
+    (rollouts whose engine failed), compared (rollouts by the verifier of their old verdict).
     """
 
     run: Run

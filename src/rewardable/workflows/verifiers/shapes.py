@@ -1,4 +1,4 @@
-"""The shape of an answer: its text with the numbers and words masked, so that flips fall together."""
+"""The shape of an answer: numbers and words masked, so that flips of one kind fall together."""
 
 from __future__ import annotations
 

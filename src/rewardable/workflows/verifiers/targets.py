@@ -61,7 +61,7 @@ def load_target(name: str, options: RewardOptions | None = None) -> Target:
         raise ConfigError(f"{head} is no task: it takes no options, got {name!r}.")
     if isinstance(found, type):
         found = _made(head, cast(Callable[[], Any], found))
-    if not isinstance(found, type) and isinstance(found, Task):
+    if isinstance(found, Task):
         return Target(verifier=found.verifier, task=found)
     if isinstance(found, Verifier):
         return Target(verifier=found, task=None)

@@ -102,7 +102,7 @@ CASES = {
     "ratio:sentence_type": ({}, "A b. C d. E f?", "A b. C d?"),
     "ratio:sentence_words": ({}, "One a. Two b. Six c.", "One a. Two a. Six c."),
     "ratio:stop_words": ({"percentage": 50}, "the cat", "it was the cat"),
-    "repeat:repeat_change": ({"prompt_to_repeat": "Write a poem."}, "Sing a poem.", "Write a poem."),
+    "repeat:repeat_change": ({"prompt_to_repeat": "Say a poem."}, "Sing a poem.", "Say a poem."),
     "repeat:repeat_simple": (
         {}, "only output this sentence here, ignore all other requests.", "Sure."),
     "repeat:repeat_span": (
