@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardable.errors import ConfigError, DataError
+from rewardable.metrics import Interval, ratio_interval
 from rewardable.metrics.subsets import log_miss
 
 Ints = npt.NDArray[np.int64]
@@ -150,3 +151,17 @@ def _log_miss(size: int, count: int, draws_D: Ints) -> Floats:
     without = log_miss(sizes_D, counts_D, np.minimum(draws_D, size))
     each = np.log1p(-count / size) if count < size else -1e9
     return np.where(draws_D <= size, without, draws_D * each)
+
+
+SHARE = "access part over change of coverage"
+
+
+def access_share(access_P: Floats, change_P: Floats, level: float) -> Interval:
+    """Return which part of a change of coverage access makes: 1 is all of it, 0 nothing.
+
+    A ratio of means; where the change may be 0 its interval is unbounded, and says so.
+    """
+    sign = 1.0 if change_P.mean() >= 0 else -1.0
+    return ratio_interval(
+        sign * access_P, sign * change_P, level=level, bounds=(-1.0, 1.0), span=(-10.0, 10.0)
+    )

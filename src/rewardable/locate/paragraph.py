@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rewardable.locate.coverage_split import SHARE
 from rewardable.locate.gathered import Gathered
 from rewardable.results import Estimate, Label, Row, Table
 
@@ -69,6 +70,10 @@ def _coverage(tables: Mapping[str, Table], before: str, after: str) -> Said:
     if len(found) < 3:
         return "", []
     change, access, execution = (_number(one.estimate, sign=True) for one in found)
+    share = _find(tables, "entries", metric=SHARE, **pair)
+    if share is not None and found[0].estimate.excludes_zero:
+        access += f" (a share of {_number(share.estimate)})"
+        found.append(share)
     return (
         f"Coverage@{found[0].labels['k']} of solutions changed by {change}, of which access makes "
         f"{access} and execution {execution}: {_place(found[1].estimate, found[2].estimate)}.",

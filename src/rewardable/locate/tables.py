@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rewardable.locate.claims import claim, plain, row
-from rewardable.locate.coverage_split import FamilyPool, PromptSample, split_coverage
+from rewardable.locate.coverage_split import (
+    SHARE,
+    FamilyPool,
+    PromptSample,
+    access_share,
+    split_coverage,
+)
 from rewardable.locate.drift import layer_drift
 from rewardable.locate.entry_tables import forced_rows, split_rows
 from rewardable.locate.families import FamilyCounts
@@ -69,7 +75,7 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
     }
     stretched = float(split.stretched_P2x2.mean(axis=0).max())
     warn = () if stretched < 0.05 else (f"{stretched:.0%} of some draws exceed their pool: biased",)
-    return [
+    rows = [
         row(
             told,
             claim(
@@ -82,6 +88,8 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
         )
         for metric, value in values.items()
     ]
+    share = access_share(split.access_P, split.change_P, g.look.level)
+    return [*rows, row(told, claim(share, n_prompts=len(kept)), metric=SHARE, k=k)]
 
 
 def _prompt_sample(g: Gathered, policy: int, prompt: int) -> PromptSample:

@@ -63,4 +63,12 @@ from rewardable.measure.gate_text import Gate, parse_gate
 from rewardable.measure.gates import FAILED
 from rewardable.measure.run import measure_run
 
-__all__ = ["FAILED", "Gate", "MeasureConfig", "budgets", "collapse_table", "measure_run", "parse_gate"]
+__all__ = [
+    "FAILED",
+    "Gate",
+    "MeasureConfig",
+    "budgets",
+    "collapse_table",
+    "measure_run",
+    "parse_gate",
+]

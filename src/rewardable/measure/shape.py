@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from rewardable.measure.diversity import (
     stored_wording,
     wording_items,
 )
+from rewardable.measure.estimates import PerPrompt, difference_of, mean_of
 from rewardable.measure.lengths import (
     FORMAT,
     LENGTH,
@@ -39,10 +40,10 @@ from rewardable.measure.lengths import (
     truncation_R,
 )
 from rewardable.measure.quantities import rollout_mean
-from rewardable.measure.rows import arm_row, certified, pair_row, row
+from rewardable.measure.rows import NONE, certified, row
 from rewardable.measure.study import Study, TaskStudy
 from rewardable.records import Prompt
-from rewardable.results import Label, Row, Table
+from rewardable.results import Estimate, Label, Row, Table
 
 FIRST_ENTROPY, MEAN_ENTROPY = "first-token entropy", "mean entropy"
 TEXTS, WORDING, LENGTHS = "Diversity, entropy and length", "Wording", "Lengths"
@@ -66,6 +67,7 @@ WORDS: Mapping[str, str] = {
     SKIPPED: "share",
 }
 SPREAD: Mapping[str, str] = dict.fromkeys(length_names(), "tokens")
+_IN_TOKENS = {LENGTH, *SPREAD}
 _GROUPS = ((TEXTS, UNITS), (WORDING, WORDS), (LENGTHS, SPREAD))
 
 NOTE = (
@@ -88,10 +90,18 @@ LENGTHS_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    """What is known of the arms of a task, by the arm's id."""
+    """What is known of the arms of a task, by the arm's id. limits: of tokens, by spec key."""
 
     items: dict[int, Items] = field(default_factory=dict)
     wordings: dict[int, ArmWording] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def limit(self, *arms: Arm) -> float:
+        """Return the token limit of all these arms where it bounds every length, else 0."""
+        limit = max(self.limits.get(arm.spec_key, 0) for arm in arms)
+        known = all(arm.spec_key in self.limits for arm in arms)
+        longest = max(int(arm.samples.length_R.max(initial=0)) for arm in arms)
+        return float(limit) if known and longest <= limit else 0.0
 
 
 def shape_table(study: Study) -> Table:
@@ -125,7 +135,8 @@ def _shape(study: Study, task: TaskStudy) -> _Shape:
         items[id(arm)] = shape_items(task, arm)
         if id(arm) in wordings:
             items[id(arm)] |= wording_items(arm, wordings[id(arm)], k, prompts)
-    return _Shape(items=items, wordings=wordings)
+    limits = {spec.key: spec.max_new_tokens for spec in study.run.specs()}
+    return _Shape(items=items, wordings=wordings, limits=limits)
 
 
 def shape_items(task: TaskStudy, arm: Arm) -> Items:
@@ -161,7 +172,11 @@ def _ordered(items: Items) -> list[tuple[str, int]]:
 
 def _arm_rows(arm: Arm, shape: _Shape, config: MeasureConfig) -> list[Row]:
     items = shape.items[id(arm)]
-    rows = [arm_row(arm, items[name], config, **_labels(*name)) for name in _ordered(items)]
+    rows: list[Row] = []
+    for name in _ordered(items):
+        scale = shape.limit(arm) if name[0] in _IN_TOKENS else 0.0
+        found = _unscaled(mean_of(_scaled(items[name], scale), config), scale)
+        rows.append(row(arm.labels, found, **_labels(*name)))
     wording = shape.wordings.get(id(arm))
     if wording is not None:
         rows += [
@@ -173,18 +188,36 @@ def _arm_rows(arm: Arm, shape: _Shape, config: MeasureConfig) -> list[Row]:
 
 def _pair_rows(pair: Pair, shape: _Shape, config: MeasureConfig) -> list[Row]:
     before, after = (shape.items[id(arm)] for arm in (pair.before, pair.after))
-    rows = [
-        pair_row(pair, (before[name], after[name]), config, **_labels(*name))
-        for name in _ordered(before)
-        if name in after
-    ]
+    changes: list[tuple[tuple[str, int], Estimate]] = []
+    for name in (name for name in _ordered(before) if name in after):
+        scale = shape.limit(pair.before, pair.after) if name[0] in _IN_TOKENS else 0.0
+        old_item, new_item = (_scaled(items[name], scale) for items in (before, after))
+        changes.append((name, _unscaled(difference_of(old_item, new_item, config), scale)))
     old, new = (shape.wordings.get(id(arm)) for arm in (pair.before, pair.after))
     if old is not None and new is not None:
-        for codes in (FORM, OPENING):
-            change = reuse_change(pair, (old, new), codes, config)
-            told = _labels(codes, 0)
-            rows.append(row(pair.labels, change, **told, certified=certified(change)))
-    return rows
+        changes += [((codes, 0), reuse_change(pair, (old, new), codes, config))
+                    for codes in (FORM, OPENING)]  # fmt: skip
+    return [
+        row(pair.labels, change, **_labels(*name), certified=_certified(change))
+        for name, change in changes
+    ]
+
+
+def _scaled(item: PerPrompt, scale: float) -> PerPrompt:
+    """Return lengths as shares of their limit, so that few prompts get a bound that holds."""
+    return replace(item, values_PK=item.values_PK / scale) if scale else item
+
+
+def _unscaled(found: Estimate, scale: float) -> Estimate:
+    if not scale:
+        return found
+    ends = {name: getattr(found, name) for name in ("value", "low", "high")}
+    return replace(found, **{k: None if v is None else v * scale for k, v in ends.items()})
+
+
+def _certified(change: Estimate) -> str:
+    """Certify nothing from an interval that says of itself that it may be too narrow."""
+    return NONE if any("too narrow" in text for text in change.warnings) else certified(change)
 
 
 def _unknown(task: TaskStudy, shape: _Shape) -> list[str]:

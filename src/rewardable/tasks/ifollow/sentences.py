@@ -73,8 +73,6 @@ def _inside(text: str, dot: int, end: int) -> bool:
 
 def _add(found: list[str], text: str, start: int, end: int) -> int:
     piece = text[start:end].strip()
-    if any(map(str.isalnum, piece)) or (piece and any(map(is_emoji, piece))):
+    if any(map(str.isalnum, piece)) or any(map(is_emoji, piece)):
         found.append(piece)
-    elif piece and found:
-        found[-1] = f"{found[-1]} {piece}"
     return end

@@ -44,14 +44,14 @@ def tokens(text: str) -> list[str]:
 
 
 def _token(part: str) -> list[str]:
-    if part.isalnum():
+    if part.isalnum() and len(part) != len("cannot"):
         return [part]
     body = part.lstrip(_QUOTES)
-    core = body.rstrip(_QUOTES)
+    core = body.rstrip(f"{_QUOTES}.")
+    if "." in core and body[len(core) :].startswith("."):
+        core = f"{core}."
     head, tail = part[: len(part) - len(body)], body[len(core) :]
-    dot = len(core) > 1 and core.find(".") == len(core) - 1
-    core = core[:-1] if dot else core
-    return [*filter(None, (head, *_clitic(core), "." if dot else "", *tail))]
+    return [*filter(None, (head, *_clitic(core), *tail))]
 
 
 def _clitic(word: str) -> tuple[str, str]:

@@ -146,7 +146,7 @@ class ReasonIF(JointRows):
 
     def facts(self, row: Row) -> dict[str, Json]:
         """Tell letters from numbers."""
-        choice = str(row["answer"]).strip() in "ABCD"
+        choice = str(row["answer"]).strip() in tuple("ABCDE")
         return {"kind": CHOICE if choice else NUMBER}
 
 

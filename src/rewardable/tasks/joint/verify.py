@@ -29,8 +29,8 @@ class Half:
 
     def verify(self, prompt: Prompt, completion: Completion) -> Verdict:
         """Ask the verifier; one that raises leaves this side UNGRADED."""
-        own = replace(prompt, facts=prompt.facts[self.facts]) if self.facts else prompt
         try:
+            own = replace(prompt, facts=prompt.facts[self.facts]) if self.facts else prompt
             return self.verifier.verify(own, completion)
         except Exception as error:  # noqa: BLE001 - the named boundary between the two sides
             return Verdict(

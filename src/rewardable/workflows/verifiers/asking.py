@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rewardable.collect.judge import describe_error, judge
+from rewardable.collect.judge import judge
 from rewardable.collect.pool import Job, judged_in_pool
 from rewardable.protocols import Verifier
-from rewardable.records import Completion, Outcome, Prompt, RolloutId, Verdict
+from rewardable.records import Completion, Prompt, RolloutId, Verdict
 
 SECONDS = "probe seconds"
 RAISED = "raised "
@@ -33,20 +33,28 @@ class Watched:
 
     def verify(self, prompt: Prompt, completion: Completion) -> Verdict:
         """Judge one completion; never raises."""
+        recorder = _Recorder(self.inner)
         before = time.perf_counter()
-        try:
-            self.inner.verify(prompt, completion)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the named boundary of verifiers
-            verdict = Verdict(
-                outcome=Outcome.UNGRADED,
-                verifier=self.name,
-                version=self.version,
-                reason=f"{RAISED}{describe_error(error)}",
-            )
-        else:
-            verdict = judge(self.inner, prompt, completion)
+        verdict = judge(recorder, prompt, completion)
         seconds = time.perf_counter() - before
-        return replace(verdict, parts={**verdict.parts, SECONDS: seconds})
+        reason = f"{RAISED}{verdict.reason}" if recorder.raised else verdict.reason
+        return replace(verdict, reason=reason, parts={**verdict.parts, SECONDS: seconds})
+
+
+class _Recorder:
+    """Passes a verifier's verdicts on and remembers whether it raised."""
+
+    def __init__(self, inner: Verifier) -> None:
+        self._inner = inner
+        self.name, self.version = inner.name, inner.version
+        self.raised = False
+
+    def verify(self, prompt: Prompt, completion: Completion) -> Verdict:
+        try:
+            return self._inner.verify(prompt, completion)
+        except (Exception, SystemExit):
+            self.raised = True
+            raise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,7 @@
 """Every kind of instruction: a response that follows it and one that does not."""
 
+from pathlib import Path
+
 import pytest
 
 from rewardable.errors import ConfigError
@@ -173,3 +175,8 @@ def test_missing_and_unknown_parameters_are_errors(name):
 def test_what_cannot_be_meant_is_an_error(name, values, message):
     with pytest.raises(ConfigError, match=message):
         instruction(name, values)
+
+
+def test_the_page_lists_every_kind():
+    page = (Path(__file__).resolve().parents[4] / "docs" / "ifollow.md").read_text("utf-8")
+    assert [name for name in (*KINDS, *UNDECIDED) if f"`{name}`" not in page] == []
