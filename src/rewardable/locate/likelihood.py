@@ -6,7 +6,7 @@ Arrays: T tokens of all sequences in a row, P prompts, J phases or positions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -122,9 +122,10 @@ def _cell(
     change = tokens.logp_T[after] - tokens.logp_T[before]
     size_P, change_P = (prompt_means(tokens, v, keep_T) for v in (np.abs(change), change))
     seen = ~np.isnan(size_P)
+    size = mean_interval(size_P[seen], level=level, bounds=None)
     return Cell(
         label=label,
-        size=mean_interval(size_P[seen], level=level, bounds=None),
+        size=replace(size, low=max(size.low, 0.0)) if size.low < 0 else size,
         change=mean_interval(change_P[seen], level=level, bounds=None),
         n_prompts=int(seen.sum()),
         n_tokens=int(keep_T.sum()),

@@ -20,7 +20,6 @@ from rewardable.measure.estimates import PerPrompt, difference_of, estimate_of, 
 from rewardable.measure.rows import FALL, RISE, certified, row
 from rewardable.measure.study import spec_keys
 from rewardable.metrics import ratio_interval
-from rewardable.records import UNKNOWN_SPEC
 from rewardable.results import Estimate, Label, Row, Table
 from rewardable.store import Run
 
@@ -74,7 +73,7 @@ def _arms(run: Run, config: MeasureConfig) -> tuple[list[Arm], list[str]]:
             task=config.main_task,
             policy=names[key],
             policy_key=key,
-            spec=called.get(keys[key], UNKNOWN_SPEC),
+            spec=called.get(keys[key], "unknown sampling"),
             spec_key=keys[key],
             samples=run.samples(policy_key=key, spec_key=keys[key], task=config.main_task),
         )

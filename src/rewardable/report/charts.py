@@ -67,7 +67,8 @@ def interval_dots(
     rows = [{**point, "name": visible(str(point["name"]))} for point in points]
     labels = [visible(name) for name in names]
     colour = alt.Color("name:N").scale(domain=labels, range=list(colours)).legend(None)
-    y = alt.Y("name:N").sort(labels).axis(title=None, domain=False, ticks=False, labelColor=INK)
+    y = alt.Y("name:N").sort(labels)
+    y = y.axis(title=None, domain=False, ticks=False, labelColor=INK, labelLimit=280)
     axis = alt.Axis(title=title, tickCount=5, format=".0%" if percent else ".2~f", domain=False)
     base = alt.Chart(alt.Data(values=rows), width=width, height=34 * max(1, len(labels)))
     base = base.encode(y=y, color=colour)

@@ -136,7 +136,8 @@ def _forced(table: Table) -> Figure | None:
 def _dots(rows: Sequence[Row], heading: str) -> Figure | None:
     def name(row: Row) -> str:
         extra = f", {row.labels['access']} access" if "access" in row.labels else ""
-        return f"{row.labels['after']}: {row.labels['metric']}{extra}"
+        metric = str(row.labels["metric"]).removesuffix(" of coverage").replace(" part", "")
+        return f"{row.labels['after']}: {metric}{extra}"
 
     points = points_of(rows, name)
     if not points:

@@ -1,6 +1,7 @@
 """Joint verdicts: outcomes, parts, MathIF, ReasonIF and any two tasks."""
 
 import itertools
+import pickle
 from dataclasses import dataclass, field
 
 import pytest
@@ -107,6 +108,13 @@ def test_a_pair_of_own_tasks():
     task = joint(a, b, name="mine")
     assert (task.name, task.prompts(1, 0)[0].task) == ("mine", "mine")
     assert joint(a, b).name == "joint(word-problems, constraints)"
+
+
+@pytest.mark.parametrize("spec", ["joint", "mathif", "reasonif", "ifeval:mode=loose"])
+def test_verifiers_go_to_other_processes(spec):
+    verifier = load_task(spec).verifier
+    copy = pickle.loads(pickle.dumps(verifier))
+    assert (copy.name, copy.version) == (verifier.name, verifier.version)
 
 
 @pytest.mark.parametrize(

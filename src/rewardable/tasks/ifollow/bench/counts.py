@@ -80,4 +80,6 @@ def keywords_multiple(
 def words_japanese(text: str, N: int) -> bool:
     """Tell whether every N-th word is Japanese; numbers and lone marks are passed over."""
     words = [word.strip(PUNCTUATION) for word in text.split()][N - 1 :: N]
-    return all(_JAPANESE.search(word) for word in words if word and not word.isdigit())
+    return bool(words) and all(
+        _JAPANESE.search(word) for word in words if word and not word.isdigit()
+    )

@@ -28,7 +28,7 @@ def _ends_with_emoji(sentence: str) -> bool:
 
 
 def line_indent(text: str) -> bool:
-    """Tell whether every line is indented by more spaces than the one before."""
+    """Tell whether every line is indented by more spaces than the one before; one alone is."""
     lines = [line for line in text.split("\n") if line.strip()]
     depths = [len(line) - len(line.lstrip(" ")) for line in lines]
     return all(a < b for a, b in pairwise(depths))

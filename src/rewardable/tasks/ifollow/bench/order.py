@@ -11,13 +11,13 @@ from rewardable.tasks.ifollow.words import PUNCTUATION, bare, stripped, worded
 def increment(text: str, small_n: int) -> bool:
     """Tell whether every sentence has exactly so many words more than the one before."""
     counts = [len(bare(sentence)) for sentence in sentences(text)]
-    return bool(counts) and all(after - before == small_n for before, after in pairwise(counts))
+    return len(counts) > 1 and all(after - before == small_n for before, after in pairwise(counts))
 
 
 def alliteration_increment(text: str) -> bool:
     """Tell whether every sentence has more words in alliteration than the one before."""
     counts = [_alliterating(sentence) for sentence in sentences(text)]
-    return bool(counts) and all(before < after for before, after in pairwise(counts))
+    return len(counts) > 1 and all(before < after for before, after in pairwise(counts))
 
 
 def _alliterating(sentence: str) -> int:
@@ -41,7 +41,7 @@ def keywords_specific_position(text: str, keyword: str, n: int, m: int) -> bool:
 
 
 def last_first(text: str) -> bool:
-    """Tell whether every sentence begins with the last word of the one before, in any case."""
+    """Tell whether every sentence begins with the last word of the one before; one alone does."""
     found = [stripped(sentence.lower()) for sentence in sentences(text)]
     return all(a and b and a[-1] == b[0] for a, b in pairwise(found))
 

@@ -11,7 +11,7 @@ _CLOSERS = "\"'”’)]}*_ "
 
 
 def stop_words(text: str, percentage: float) -> bool:
-    """Tell whether there are at most such a share of the words are stop words."""
+    """Tell whether at most such a share of the words are stop words."""
     words = [word.lower() for word in runs(text)]
     if not words:
         return False
@@ -33,13 +33,13 @@ def _trigrams(text: str) -> set[str]:
 def sentence_type(text: str) -> bool:
     """Tell whether twice as many sentences end with a full stop as with a question mark."""
     found = _ends(text)
-    return found.count(".") == 2 * found.count("?")
+    return found.count(".") == 2 * found.count("?") > 0
 
 
 def sentence_balance(text: str) -> bool:
     """Tell whether as many sentences are statements as questions and exclamations."""
     found = _ends(text)
-    return found.count(".") == found.count("?") == found.count("!")
+    return found.count(".") == found.count("?") == found.count("!") > 0
 
 
 def _ends(text: str) -> list[str]:
