@@ -20,6 +20,7 @@ from rewardable.cli import (
     report,
     sample,
     tasks,
+    verifier,
 )
 from rewardable.cli.console import fail
 from rewardable.errors import BoundaryError, UserError
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 for _name, _verb in VERBS.items():
     app.command(_name)(_verb)
+app.add_typer(verifier.verifier, name="verifier")
 
 
 def _version(wanted: bool) -> None:

@@ -73,7 +73,9 @@ def common_budgets(arms: Sequence[Arm]) -> list[int]:
 def distinct_texts(arm: Arm, k: int) -> PerPrompt:
     """Estimate the number of distinct texts within k rollouts; failed rollouts have no text."""
     keep_R, samples = made(arm), arm.samples
-    texts = count_labels(samples.prompt_R[keep_R], samples.text_R[keep_R], arm.n_prompts)
+    texts = arm.texts
+    if not keep_R.all():
+        texts = count_labels(samples.prompt_R[keep_R], samples.text_R[keep_R], arm.n_prompts)
     values = distinct_at_k(texts, made_P(arm), [k])
     return _item(arm, values[:, 0], int(keep_R.sum()), f"fewer than {k} texts")
 
@@ -88,14 +90,15 @@ def entropy_of_answers(arm: Arm) -> PerPrompt | None:
     return _item(arm, values, int((code_R >= 0).sum()), "no answer was extracted")
 
 
-def stored_wording(study: Study, task: TaskStudy, arm: Arm) -> ArmWording | None:
+def stored_wording(study: Study, task: TaskStudy, arm: Arm, book: WordingBook) -> ArmWording | None:
     """Return the stored figures of the arm; None unless every prompt has current ones."""
     if arm.counts_only:
         return None
     rule = study.config.stopping if task.role != SCREEN else None
     keys = arm.samples.prompt_keys
-    found = WordingBook(study.run.path).read(
-        arm.policy_key, arm.spec_key, keys, WORDING_VERSION, rule.first if rule else 0
+    n_rows = dict(zip(keys, arm.rollouts_P.tolist(), strict=True))
+    found = book.read(
+        arm.policy_key, arm.spec_key, n_rows, WORDING_VERSION, rule.first if rule else 0
     )
     if found.prompt_keys != tuple(keys):
         return None

@@ -44,6 +44,7 @@ from rewardable.measure.rows import NONE, certified, row
 from rewardable.measure.study import Study, TaskStudy
 from rewardable.records import Prompt
 from rewardable.results import Estimate, Label, Row, Table
+from rewardable.store import WordingBook
 
 FIRST_ENTROPY, MEAN_ENTROPY = "first-token entropy", "mean entropy"
 TEXTS, WORDING, LENGTHS = "Diversity, entropy and length", "Wording", "Lengths"
@@ -125,7 +126,8 @@ def shape_table(study: Study) -> Table:
 
 
 def _shape(study: Study, task: TaskStudy) -> _Shape:
-    found = {id(arm): stored_wording(study, task, arm) for arm in task.arms}
+    book = WordingBook(study.run.path)
+    found = {id(arm): stored_wording(study, task, arm, book) for arm in task.arms}
     wordings = {key: one for key, one in found.items() if one is not None}
     numbers = np.concatenate([one.n_P for one in wordings.values()] or [np.zeros(0, np.int64)])
     k = int(numbers[numbers > 0].min(initial=QUICK))

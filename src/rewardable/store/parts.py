@@ -42,6 +42,10 @@ class PartFolder:
         """Return the paths of the sound parts, oldest first."""
         return [str(self.path / name) for name in self.names()]
 
+    def retried(self) -> bool:
+        """Return whether some part holds rows in the place of failed ones."""
+        return any(_is_part(name) and name.startswith("retry-") for name in self._listing())
+
     def torn(self) -> tuple[str, ...]:
         """Return the names of parts whose end is missing or that are no Parquet files."""
         self.names()

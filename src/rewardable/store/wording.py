@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -38,10 +38,10 @@ SELECT r.* FROM ({_NOW}) r ANTI JOIN (
     SELECT * FROM wordings WHERE version = $version AND first = $first
 ) w USING ({_KEYS}, n_rows, n_attempts)
 """
-_CURRENT = f"""
+_CURRENT = """
 SELECT w.*, row_number() OVER (PARTITION BY w.prompt_key) AS copy
 FROM (SELECT * FROM wordings WHERE version = $version AND first = $first) w
-SEMI JOIN ({_NOW}) r USING ({_KEYS}, n_rows, n_attempts)
+SEMI JOIN now USING (prompt_key, n_rows, n_attempts)
 WHERE w.policy_key = $policy AND w.spec_key = $spec
 QUALIFY copy = 1 ORDER BY w.prompt_key
 """
@@ -110,14 +110,31 @@ class WordingBook:
                 self._wordings.write(pa.table(columns, schema=WORDINGS))
 
     def read(
-        self, policy_key: str, spec_key: str, prompt_keys: Collection[str], version: int, first: int
+        self, policy_key: str, spec_key: str, n_rows: Mapping[str, int], version: int, first: int
     ) -> Wordings:
-        """Return the current figures of one policy and spec; prompts without any are left out."""
+        """Return the current figures of one policy and spec; prompts without any are left out.
+
+        n_rows: prompt key -> how many rollouts the prompt has now.
+        """
         if not self._wordings.names():
             return _wordings_of(WORDINGS.empty_table())
-        with self._views(prompt_keys) as connection:
-            found = _told(connection, _CURRENT, version, first, policy=policy_key, spec=spec_key)
+        place = {"policy": policy_key, "spec": spec_key}
+        with connect() as connection:
+            add_view(connection, "wordings", self._wordings)
+            connection.register("now", self._now(n_rows, first, place))
+            found = _told(connection, _CURRENT, version, first, **place)
         return _wordings_of(found)
+
+    def _now(self, n_rows: Mapping[str, int], first: int, place: Mapping[str, str]) -> pa.Table:
+        """Return (prompt_key, n_rows, n_attempts); rollouts are read only where that is needed."""
+        if not first and not self._rollouts.retried():
+            keys = pa.array(list(n_rows), pa.string())
+            known = pa.array(list(n_rows.values()), pa.int64())
+            never = pa.array([0] * len(n_rows), pa.int64())
+            return pa.table({"prompt_key": keys, "n_rows": known, "n_attempts": never})
+        sql = f"SELECT * FROM ({_NOW}) WHERE policy_key = $policy AND spec_key = $spec"
+        with self._views(n_rows) as connection:
+            return _told(connection, sql, 0, first, **place)
 
     @contextmanager
     def _views(self, prompt_keys: Collection[str]) -> Generator[duckdb.DuckDBPyConnection]:

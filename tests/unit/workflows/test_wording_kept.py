@@ -50,7 +50,8 @@ def keep(run, first=0):
 
 
 def read(run, first=0):
-    return WordingBook(run.path).read(POLICY.key, SPEC.key, KEYS, WORDING_VERSION, first)
+    n_rows = Counter(one.prompt_key for one in run.rollout_ids(POLICY.key, SPEC.key))
+    return WordingBook(run.path).read(POLICY.key, SPEC.key, n_rows, WORDING_VERSION, first)
 
 
 def plain(texts, order):

@@ -10,7 +10,7 @@ from rewardable.errors import ConfigError
 from rewardable.metrics import binomial_interval
 from rewardable.protocols import Task, Verifier
 from rewardable.records import Completion, Outcome, Prompt, Verdict
-from rewardable.results import Estimate, Example, Label, Row, Table
+from rewardable.results import Estimate, Example, Label, Row, Table, table_to_json
 from rewardable.workflows.events import Event, OnEvent, ignore
 from rewardable.workflows.verifiers.asking import Answer, ask
 from rewardable.workflows.verifiers.probes import (
@@ -66,6 +66,11 @@ class Check:
 
     table: Table
     failed: tuple[str, ...]
+
+    @property
+    def json(self) -> str:
+        """The table as JSON."""
+        return table_to_json(self.table)
 
 
 def check(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from rewardable.errors import ConfigError, DataError, UserError
+from rewardable.errors import ConfigError, UserError
 from rewardable.protocols import Task, Verifier
 from rewardable.records import Outcome, Prompt
 from rewardable.results import Estimate, Row, Table
@@ -21,6 +17,18 @@ from rewardable.tasks import load_task
 from rewardable.tasks.foreign import TRUTHS
 from rewardable.workflows.config import config_from_dict
 from rewardable.workflows.events import OnEvent, ignore
+from rewardable.workflows.verifiers.judgements import (
+    JUDGEMENTS,
+    RIGHT,
+    SKIP,
+    WRONG,
+    Question,
+    add_judgement,
+    judgement_named,
+    read_judgements,
+    read_told,
+    write_questions,
+)
 from rewardable.workflows.verifiers.probes import gold_of
 from rewardable.workflows.verifiers.rescore import named_verifier
 from rewardable.workflows.verifiers.sample import (
@@ -36,22 +44,8 @@ from rewardable.workflows.verifiers.sample import (
 from rewardable.workflows.verifiers.strata import Stratum, Tallied, error_rate, errors_of
 from rewardable.workflows.verifiers.targets import load_target, task_in_run, twin_of
 
-FOLDER, JUDGEMENTS = "verifier-audits", "judgements.jsonl"
-RIGHT, WRONG, SKIP = "correct", "wrong", "skip"
-SHORT = {"c": RIGHT, "w": WRONG, "s": SKIP, "1": RIGHT, "0": WRONG}
-COLUMNS = ("question", "judgement", "prompt", "reference", "response")
+FOLDER = "verifier-audits"
 GRADED = (str(Outcome.CORRECT), str(Outcome.WRONG))
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What a person judges; the verdicts are not shown."""
-
-    key: str
-    prompt: str
-    reference: str
-    response: str
 
 
 class Audit:
@@ -67,7 +61,7 @@ class Audit:
     ) -> None:
         self.run, self.folder, self.sample = run, folder, sample
         self._prompts, self._task = prompts, task
-        self._said = _read_judgements(folder / JUDGEMENTS)
+        self._said = read_judgements(folder / JUDGEMENTS)
 
     def questions(self, *, open_only: bool = True) -> list[Question]:
         """Return each distinct question once, in the sample's order; judged ones are left out."""
@@ -84,26 +78,16 @@ class Audit:
         ------
         ConfigError: another word, or no such question.
         """
-        said = SHORT.get(judgement.strip().lower(), judgement.strip().lower())
-        if said not in (RIGHT, WRONG, SKIP):
-            raise ConfigError(
-                f"a judgement is correct, wrong or skip (c, w, s), got {judgement!r}."
-            )
+        said = judgement_named(judgement)
         if key not in {item.question for item in self.sample.items}:
             raise ConfigError(f"the sample has no question {key!r}.")
-        with (self.folder / JUDGEMENTS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"question": key, "judgement": said}) + "\n")
+        add_judgement(self.folder / JUDGEMENTS, key, said)
         self._said[key] = said
 
     def export(self, path: Path) -> int:
         """Write the open questions as CSV with an empty column ``judgement``; return how many."""
         open_ = self.questions()
-        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            for one in open_:
-                shown = (one.prompt, one.reference, one.response)
-                writer.writerow([one.key, "", *map(_plain, shown)])
+        write_questions(path, open_)
         return len(open_)
 
     def take(self, path: Path) -> int:
@@ -116,7 +100,7 @@ class Audit:
         DataError: a file without the columns, or rows that cannot be used; names the line.
         """
         known = {item.question for item in self.sample.items}
-        told = list(_told(path, known))
+        told = list(read_told(path, known))
         for key, said in told:
             self.judge(key, said)
         return len(told)
@@ -158,11 +142,13 @@ class Audit:
         sample = self.sample
         notes = [
             f"{len(sample.items)} of {sum(sample.sizes.values()):,} graded rollouts were drawn, "
-            f"seed {sample.seed}; rates are of rollouts in this run, weighted to it. They rest on a "
-            "person's judgements, whose own errors they do not cover.",
+            f"seed {sample.seed}; rates are of rollouts in this run, weighted to it. They rest on "
+            "a person's judgements, whose own errors they do not cover.",
         ]
         if sample.n_ungraded:
-            notes.append(f"{sample.n_ungraded:,} ungraded rollouts are not part of the rates.")
+            notes.append(
+                f"{sample.n_ungraded:,} rollouts that {sample.verifier} left ungraded do not count."
+            )
         if not sample.twin:
             notes.append("The verifier has no strict or lenient twin: only its verdict stratifies.")
         if rollouts_of(self.run, sample.task) != sample.n_rollouts:
@@ -302,60 +288,3 @@ def _stratum_row(stratum: Stratum, one: Tallied) -> Row:
             n_ungraded=one.skipped,
         ),
     )  # fmt: skip
-
-
-def _read_judgements(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    said: dict[str, str] = {}
-    lines = path.read_text(encoding="utf-8").split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            row = _json(line)
-            if not isinstance(row, dict) or not {"question", "judgement"} <= set(row):
-                if number == len(lines):  # the last write was cut off
-                    continue
-                raise DataError(f"{path} line {number} is no judgement; mend or remove it.")
-            said[row["question"]] = row["judgement"]
-    return said
-
-
-def _json(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _told(path: Path, known: set[str]) -> Iterator[tuple[str, str]]:
-    csv.field_size_limit(2**31 - 1)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"cannot read {path}: {error}.") from error
-    if not rows or not set(COLUMNS[:2]) <= set(rows[0]):
-        raise DataError(f"{path} needs the columns {', '.join(COLUMNS[:2])} and a row.")
-    for number, row in enumerate(rows, start=1):
-        yield from _row_told(path, number, row, known)
-
-
-def _row_told(
-    path: Path, number: int, row: Mapping[str, str | None], known: set[str]
-) -> Iterator[tuple[str, str]]:
-    key, said = (row["question"] or "").strip(), (row["judgement"] or "").strip().lower()
-    said = SHORT.get(said, said)
-    if key not in known:
-        raise DataError(f"{path} row {number}: the sample has no question {key!r}.")
-    if said and said not in (RIGHT, WRONG, SKIP):
-        raise DataError(
-            f"{path} row {number}: a judgement is correct, wrong or skip (c, w, s), got {said!r}."
-        )
-    if said:
-        yield key, said
-
-
-def _plain(text: str) -> str:
-    """Keep a spreadsheet from taking a text for a formula, and bytes that CSV cannot hold away."""
-    text = text.replace("\x00", "\\x00")
-    return f"'{text}" if text.startswith(_FORMULA) else text
