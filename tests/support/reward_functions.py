@@ -19,12 +19,14 @@ def trl_first_word(completions, answer, **kwargs):
 def trl_chat(prompts, completions, answer, **kwargs):
     """TRL's signature on conversations."""
     assert prompts[0][-1]["role"] == "user"
-    return [float(turns[0]["content"] == gold) for turns, gold in zip(completions, answer)]
+    return [
+        float(turns[0]["content"] == gold) for turns, gold in zip(completions, answer, strict=True)
+    ]
 
 
 def trl_substring(completions, answer, **kwargs):
     """The old mistake: the answer anywhere in the text."""
-    return [float(gold in text) for text, gold in zip(completions, answer)]
+    return [float(gold in text) for text, gold in zip(completions, answer, strict=True)]
 
 
 def trl_none(completions, **kwargs):
@@ -38,7 +40,7 @@ def verl_score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def needs_label(completions, label, **kwargs):
-    return [float(text == gold) for text, gold in zip(completions, label)]
+    return [float(text == gold) for text, gold in zip(completions, label, strict=True)]
 
 
 def neither(text):

@@ -12,8 +12,9 @@ from pathlib import Path
 from rewardable.errors import MissingExtraError
 from rewardable.protocols import Task
 from rewardable.train.recipe import GRPORecipe, StepReport
+from rewardable.train.shaping import RewardConfig, ShapedReward
 
-__all__ = ["GRPORecipe", "StepReport", "train_grpo"]
+__all__ = ["GRPORecipe", "RewardConfig", "ShapedReward", "StepReport", "train_grpo"]
 
 
 def train_grpo(

@@ -41,7 +41,7 @@ def run_grpo(
     with _quiet():
         trainer = GRPOTrainer(
             model=AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32),
-            reward_funcs=[VerdictReward(task.verifier, {p.key: p for p in prompts})],
+            reward_funcs=[VerdictReward(task.verifier, {p.key: p for p in prompts}, recipe.reward)],
             args=_arguments(recipe, out),
             train_dataset=_dataset(prompts, chat=tokenizer.chat_template is not None),
             processing_class=tokenizer,

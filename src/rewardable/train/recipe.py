@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rewardable.errors import ConfigError
+from rewardable.train.shaping import RewardConfig
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GRPORecipe:
-    """GRPO with rewards from verdicts: CORRECT pays 1, WRONG pays 0, UNGRADED is left out.
+    """GRPO with rewards from verdicts; UNGRADED answers are left out.
 
     steps: optimiser steps. prompts_per_step, group_size: each step samples
     ``prompts_per_step * group_size`` completions. train_prompts: size of the prompt pool.
@@ -17,6 +18,7 @@ class GRPORecipe:
     save_every: a checkpoint every so many steps (the last step is always saved).
     micro_batch: completions a forward-backward pass takes at once; 0 means all.
     bf16: mixed precision with float32 master weights, also on processors that have it.
+    reward: what verdicts pay; by default CORRECT 1 and WRONG 0.
     """
 
     steps: int = 100
@@ -31,6 +33,7 @@ class GRPORecipe:
     micro_batch: int = 0
     bf16: bool = False
     seed: int = 0
+    reward: RewardConfig = field(default_factory=RewardConfig)
 
     def __post_init__(self) -> None:
         """Refuse recipes that cannot be meant with a ConfigError."""

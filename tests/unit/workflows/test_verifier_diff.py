@@ -19,7 +19,7 @@ from rewardable.workflows.verifiers.targets import RewardOptions, load_target, t
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 
-from graded_run import graded_run  # noqa: E402
+from graded_run import graded_run
 
 ALL = {"policy": "all", "spec": "all"}
 LENIENT = "divisible:policy=lenient"

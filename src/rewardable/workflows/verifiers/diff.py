@@ -67,12 +67,12 @@ def diff(
     ConfigError: no such task, or ``keep`` of a verifier whose version was not raised.
     DataError: no rollout has the old verdict.
     """
-    chosen = task_in_run(run, task, target)
+    chosen, groups = task_in_run(run, task, target)
     prompts = run.prompts(chosen)
     require_columns(target.verifier, prompts)
     pass_ = Rescoring(
         run=run,
-        task=chosen,
+        groups=groups,
         verifier=target.verifier,
         old=old,
         workers=workers,
@@ -133,10 +133,9 @@ def _require_compared(run: Run, pass_: Rescoring) -> None:
         return
     asked = "any verifier" if pass_.old is None else "@".join(pass_.old)
     held: set[str] = set()
-    for group in run.groups():
-        if group.task == pass_.task and pass_.old is not None:
-            rows = run.rollouts(policy_key=group.policy_key, spec_key=group.spec_key)
-            held |= {f"{said.verifier}@{said.version}" for _, said in rows if said is not None}
+    for group in pass_.groups if pass_.old is not None else ():
+        rows = run.rollouts(policy_key=group.policy_key, spec_key=group.spec_key)
+        held |= {f"{said.verifier}@{said.version}" for _, said in rows if said is not None}
     stored = f" The newest stored ones are of {', '.join(sorted(held))}." if held else ""
     raise DataError(
         f"no rollout of {pass_.task} in {run.path} has a verdict of {asked}.{stored} Grade first "

@@ -187,8 +187,8 @@ def open_audit(
     ------
     ConfigError, DataError: what cannot be found or drawn.
     """
-    chosen = task_in_run(run, task)
-    called = named_verifier(verifier) or first_verifier(run, chosen)
+    chosen, groups = task_in_run(run, task)
+    called = named_verifier(verifier) or first_verifier(run, groups)
     known = _task_of(run, chosen)
     other = load_target(twin).verifier if twin else _twin(run, chosen, called[0])
     folder = run.path / FOLDER / quote(f"{chosen} {'@'.join(called)} n{n} s{seed}", safe=" @")
@@ -202,7 +202,7 @@ def open_audit(
             )
         return Audit(run, folder, sample, prompts, known)
     sample = draw_sample(
-        run, chosen, called, other, n=n, seed=seed, workers=workers, timeout_s=timeout_s,
+        run, groups, called, other, n=n, seed=seed, workers=workers, timeout_s=timeout_s,
         on_event=on_event,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

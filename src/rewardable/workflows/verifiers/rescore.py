@@ -12,7 +12,7 @@ from rewardable.collect.pool import Job, judged_in_pool
 from rewardable.errors import ConfigError
 from rewardable.protocols import Verifier
 from rewardable.records import Completion, FinishReason, Graded, Prompt, Rollout, RolloutId, Verdict
-from rewardable.store import Run
+from rewardable.store import Group, Run
 from rewardable.workflows.events import Event, OnEvent, ignore
 
 
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 @dataclass
 class Rescoring:
-    """One pass over the rollouts of a task, all policies and specs.
+    """One pass over the rollouts of a task: ``groups`` are what the run holds of it.
 
     old: name and version of the stored verdicts; None takes each rollout's newest.
     A text that a policy gave to a prompt several times is judged once. Counters are filled on the
@@ -35,7 +35,7 @@ class Rescoring:
     """
 
     run: Run
-    task: str
+    groups: Sequence[Group]
     verifier: Verifier
     old: tuple[str, str] | None = None
     workers: int = 0
@@ -54,10 +54,15 @@ class Rescoring:
             )
         self._waiting: dict[RolloutId, list[tuple[Rollout, Verdict]]] = {}
 
+    @property
+    def task(self) -> str:
+        """The task of the groups."""
+        return self.groups[0].task
+
     def pairs(self) -> Iterator[Pair]:
         """Yield every rollout that has the old verdict, in any order."""
         prompts = {prompt.key: prompt for prompt in self.run.prompts(self.task)}
-        total = sum(group.n_rollouts for group in self.run.groups() if group.task == self.task)
+        total = sum(group.n_rollouts for group in self.groups)
         done = 0
         for graded in self._verdicts(self._jobs(prompts)):
             for rollout, old in self._waiting.pop(graded.id):
@@ -77,9 +82,7 @@ class Rescoring:
             yield Graded(id=job.id, verdict=verdict)
 
     def _jobs(self, prompts: Mapping[str, Prompt]) -> Iterator[Job]:
-        for group in self.run.groups():
-            if group.task != self.task or not group.n_rollouts:
-                continue
+        for group in self.groups:
             rows = self._rows(group.policy_key, group.spec_key, prompts)
             for key, found in groupby(rows, key=lambda row: row[0].id.prompt_key):
                 yield from self._distinct(prompts[key], list(found))

@@ -12,7 +12,7 @@ from typing import Any
 from rewardable.errors import DataError
 from rewardable.protocols import Verifier
 from rewardable.records import FinishReason, Outcome, Rollout, Verdict, digest
-from rewardable.store import Run
+from rewardable.store import Group, Run
 from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.verifiers.rescore import Rescoring
 from rewardable.workflows.verifiers.strata import Stratum, allocate
@@ -92,7 +92,7 @@ class _Pools:
 
 def draw_sample(
     run: Run,
-    task: str,
+    groups: Sequence[Group],
     verifier: tuple[str, str],
     twin: Verifier | None,
     *,
@@ -104,18 +104,20 @@ def draw_sample(
 ) -> Sample:
     """Draw n of the rollouts that a verifier judged, stratified by its verdict and the twin's.
 
+    groups: what the run holds of the task.
+
     Raises
     ------
     ConfigError: n too small. DataError: nothing graded.
     """
     pools = _Pools(seed=seed, n=n)
     if twin is None:
-        for rollout, verdict in _judged(run, task, verifier):
+        for rollout, verdict in _judged(run, groups, verifier):
             pools.add(rollout, verdict, None)
     else:
         pass_ = Rescoring(
             run=run,
-            task=task,
+            groups=groups,
             verifier=twin,
             old=verifier,
             workers=workers,
@@ -125,14 +127,16 @@ def draw_sample(
         for pair in pass_.pairs():
             pools.add(*pair)
     if not pools.sizes:
-        raise DataError(f"no rollout of {task} was found CORRECT or WRONG by {'@'.join(verifier)}.")
+        raise DataError(
+            f"no rollout of {groups[0].task} was found CORRECT or WRONG by {'@'.join(verifier)}."
+        )
     return Sample(
-        task=task,
+        task=groups[0].task,
         verifier="@".join(verifier),
         twin="" if twin is None else f"{twin.name}@{twin.version}",
         seed=seed,
         n=n,
-        n_rollouts=rollouts_of(run, task),
+        n_rollouts=sum(group.n_rollouts for group in groups),
         n_ungraded=pools.n_ungraded,
         sizes=pools.sizes,
         items=pools.drawn(),
@@ -144,25 +148,22 @@ def rollouts_of(run: Run, task: str) -> int:
     return sum(group.n_rollouts for group in run.groups() if group.task == task)
 
 
-def first_verifier(run: Run, task: str) -> tuple[str, str]:
+def first_verifier(run: Run, groups: Sequence[Group]) -> tuple[str, str]:
     """Return the verifier of the first rollout's newest verdict; DataError when none is graded."""
-    keys = [prompt.key for prompt in run.prompts(task)]
-    for group in run.groups():
-        if group.task == task and group.n_rollouts:
-            rows = run.rollouts(
-                policy_key=group.policy_key, spec_key=group.spec_key, prompt_keys=keys
-            )
-            for _, verdict in rows:
-                if verdict is not None:
-                    return verdict.verifier, verdict.version
-    raise DataError(f"no rollout of {task} in {run.path} has a verdict; grade first.")
+    keys = [prompt.key for prompt in run.prompts(groups[0].task)]
+    for group in groups:
+        rows = run.rollouts(policy_key=group.policy_key, spec_key=group.spec_key, prompt_keys=keys)
+        for _, verdict in rows:
+            if verdict is not None:
+                return verdict.verifier, verdict.version
+    raise DataError(f"no rollout of {groups[0].task} in {run.path} has a verdict; grade first.")
 
 
-def _judged(run: Run, task: str, verifier: tuple[str, str]) -> Iterator[tuple[Rollout, Verdict]]:
-    keys = [prompt.key for prompt in run.prompts(task)]
-    for group in run.groups():
-        if group.task != task or not group.n_rollouts:
-            continue
+def _judged(
+    run: Run, groups: Sequence[Group], verifier: tuple[str, str]
+) -> Iterator[tuple[Rollout, Verdict]]:
+    keys = [prompt.key for prompt in run.prompts(groups[0].task)]
+    for group in groups:
         for rollout, verdict in run.rollouts(
             policy_key=group.policy_key,
             spec_key=group.spec_key,

@@ -10,7 +10,7 @@ from typing import Any, cast
 from rewardable.errors import ConfigError, unknown_name
 from rewardable.protocols import Task, Verifier
 from rewardable.records import Prompt
-from rewardable.store import Run
+from rewardable.store import Group, Run
 from rewardable.tasks import load_task
 from rewardable.tasks.catalog import CATALOG
 from rewardable.tasks.foreign import SIGNATURES, RewardVerifier, Signature, reward_verifier
@@ -88,14 +88,22 @@ def require_columns(verifier: Verifier, prompts: Sequence[Prompt]) -> None:
         verifier.arguments(prompts[0])
 
 
-def task_in_run(run: Run, wanted: str, target: Target | None = None) -> str:
-    """Return the task of the run that is meant: named, the target's own, or the only one.
+def task_in_run(
+    run: Run, wanted: str, target: Target | None = None
+) -> tuple[str, tuple[Group, ...]]:
+    """Return the task of the run that is meant, named, the target's own, or the only one, and what
+    the run holds of it.
 
     Raises
     ------
     ConfigError: no such task in the run, or several to choose from.
     """
-    held = sorted({group.task for group in run.groups() if group.n_rollouts})
+    groups = [group for group in run.groups() if group.n_rollouts]
+    name = _chosen(run, sorted({group.task for group in groups}), wanted, target)
+    return name, tuple(group for group in groups if group.task == name)
+
+
+def _chosen(run: Run, held: Sequence[str], wanted: str, target: Target | None) -> str:
     if not held:
         raise ConfigError(f"{run.path} holds no rollouts; counts alone cannot be judged again.")
     if wanted:
