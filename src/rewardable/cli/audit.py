@@ -18,6 +18,7 @@ def audit(
     step: o.Step = 8,
     give_up: o.GiveUp = 0,
     prompts: o.Prompts = 64,
+    perturb: o.Perturb = 0,
     out: o.Out = None,
     temperatures: o.Temperatures = "1.0",
     top_p: o.TopP = 1.0,
@@ -42,7 +43,7 @@ def audit(
     config = o.run_config(
         policies, task, future_task, temperatures, template_from,
         stopping=(stop_at_successes, cap, first, step, give_up), n=n, prompts=prompts,
-        top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
+        perturb=perturb, top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
         refusal_screen=refusal_screen, prompt_format=prompt_format, own_templates=own_templates,
         device=device, dtype=dtype, device_map=device_map, batch_rows=batch_rows,
     )  # fmt: skip

@@ -43,6 +43,7 @@ GiveUp = Annotated[
     int, typer.Option(help="From so many samples on leave a prompt behind half the pace; 0: never.")
 ]
 Prompts = Annotated[int, typer.Option(help="Instances a task.")]
+Perturb = Annotated[int, typer.Option(help="Paraphrases of each instance to sample too.")]
 Temperatures = Annotated[
     str, typer.Option(help="Comma-separated; every policy is sampled at each.")
 ]

@@ -15,6 +15,7 @@ def tasks(
     ] = "",
     count: Annotated[int, typer.Option(help="How many examples.")] = 3,
     seed: Annotated[int, typer.Option(help="Which examples.")] = 0,
+    perturb: Annotated[int, typer.Option(help="Paraphrases of each example.")] = 0,
 ) -> None:
     """List the tasks, or show example prompts of one."""
     from rewardable.workflows.catalog import show_task, task_rows
@@ -22,7 +23,7 @@ def tasks(
     if not name:
         print_rows(("task", "what it is"), task_rows())
         return
-    for prompt in show_task(name, count, seed):
+    for prompt in show_task(name, count, seed, perturb):
         say(f"--- {prompt.key}")
         say(prompt.text)
         say(f"facts: {dict(prompt.facts)}")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rewardable.workflows.verifiers.check import Check
     from rewardable.workflows.verifiers.diff import Diff
 
-PATTERNS = 15
+PATTERNS, OTHERS = 15, 5
 QUOTE = 160
 
 
@@ -42,18 +42,20 @@ def print_diff(found: Diff) -> None:
 
 
 def _print_patterns(table: Table) -> None:
-    patterns = [row for row in table.rows if row.labels["kind"] in ("flip", "same outcome")]
+    flips = [row for row in table.rows if row.labels["kind"] == "flip"]
+    others = [row for row in table.rows if row.labels["kind"] == "same outcome"]
+    patterns = [*flips[:PATTERNS], *others[:OTHERS]]
     quoted = {example.labels["pattern"]: example for example in reversed(table.examples)}
-    for rank, row in enumerate(patterns[:PATTERNS]):
+    for rank, row in enumerate(patterns):
         old, new = (_outcome(row, side) for side in ("old", "new"))
         what = "" if row.labels["kind"] == "flip" else " (same outcome)"
         say(f"{row.estimate.value:,.0f} x {old} -> {new}{what}, answer like {row.labels['shape']}")
         if row.labels["labels"]:
             say(f"    labels: {row.labels['labels']}")
-        if rank in quoted:
+        if rank < len(flips) and rank in quoted:
             say(f"    {_short(quoted[rank].completion)}")
-    if len(patterns) > PATTERNS:
-        say(f"{len(patterns) - PATTERNS:,} more patterns are in the table")
+    if len(flips) + len(others) > len(patterns):
+        say(f"{len(flips) + len(others) - len(patterns):,} more patterns are in the table")
 
 
 def _told(row: Row) -> bool:

@@ -45,6 +45,9 @@ truncation: truncation rate; pass@k under ``truncated`` "as judged", "counted as
 classes: of prompts with the fact ``class``: ``metric`` accuracy (``class``), balanced accuracy,
     error rate (``class``, ``error``); arms and pairs; ``metric`` constant (``of``, ``answer``) is
     what one answer to every prompt gets. ``role`` may also be screen.
+robustness: of prompts that reword one another (fact ``paraphrase_of``): ``metric`` pass rate,
+    agreement, agreement within a wording, lost to wording, lowest rate, chosen on one half, worst
+    wording; with ``wording`` (a kind): pass rate, against the original; arms and pairs.
 examples: quoted rollouts before and after of the prompts that fell most.
 
 Ungraded rollouts are in no value. An estimate that they could change counts them in

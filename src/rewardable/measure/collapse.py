@@ -18,10 +18,11 @@ from rewardable.measure.counts import Floats
 from rewardable.measure.diversity import DISTINCT, distinct_texts, made_P
 from rewardable.measure.estimates import PerPrompt, difference_of, estimate_of, mean_of
 from rewardable.measure.rows import FALL, RISE, certified, row
+from rewardable.measure.stopped import only
 from rewardable.measure.study import spec_keys
 from rewardable.metrics import ratio_interval
 from rewardable.results import Estimate, Label, Row, Table
-from rewardable.store import Run
+from rewardable.store import Run, Samples
 
 COLLAPSED, NARROWED, WIDENED, UNCHANGED = "collapsed", "narrowed", "widened", "no change shown"
 KEPT = "share of the base's"
@@ -75,7 +76,7 @@ def _arms(run: Run, config: MeasureConfig) -> tuple[list[Arm], list[str]]:
             policy_key=key,
             spec=called.get(keys[key], "unknown sampling"),
             spec_key=keys[key],
-            samples=run.samples(policy_key=key, spec_key=keys[key], task=config.main_task),
+            samples=_samples(run, config, key, keys[key]),
         )
         for key in config.policies
     ]
@@ -92,7 +93,21 @@ def _arms(run: Run, config: MeasureConfig) -> tuple[list[Arm], list[str]]:
     missing = len(everything) - len(kept)
     notes = [f"{missing} of {len(everything)} prompts lack two outputs of some policy and are "
              "left out."] if missing else []  # fmt: skip
-    return [replace(arm, samples=restrict(arm.samples, kept)) for arm in arms], notes
+    return [replace(arm, samples=restrict(arm.samples, kept)) for arm in arms], [
+        *notes, *_templates(run, config),
+    ]  # fmt: skip
+
+
+def _templates(run: Run, config: MeasureConfig) -> list[str]:
+    used = {policy.template for policy in run.policies() if policy.key in config.policies}
+    return ["The policies answered under different prompt templates."] if len(used) > 1 else []
+
+
+def _samples(run: Run, config: MeasureConfig, policy_key: str, spec_key: str) -> Samples:
+    """Return the rollouts; of adaptive runs those of the first look, which were drawn anyhow."""
+    found = run.samples(policy_key=policy_key, spec_key=spec_key, task=config.main_task)
+    rule = config.stopping
+    return only(found, found.index_R < rule.first) if rule else found
 
 
 def _names(run: Run) -> dict[str, str]:
@@ -171,7 +186,7 @@ def _sentence(
     before, after = pair.before.policy, pair.after.policy
     tale = {
         COLLAPSED: f"{after} collapsed against {before}",
-        NARROWED: f"{after} narrowed against {before}, but not to below half",
+        NARROWED: f"{after} narrowed against {before} (a fall to below half is not shown)",
         WIDENED: f"{after} widened against {before}",
         UNCHANGED: f"{after} against {before}: no change shown",
     }[call]

@@ -16,6 +16,7 @@ from rewardable.measure.models import models_table
 from rewardable.measure.overview import overview_table
 from rewardable.measure.polarisation import polarisation_table
 from rewardable.measure.richness import richness_table
+from rewardable.measure.robustness import robustness_table
 from rewardable.measure.shape import shape_table
 from rewardable.measure.study import load_study
 from rewardable.measure.trainability import trainability_table
@@ -56,6 +57,7 @@ def measure_run(run: Run, config: MeasureConfig) -> dict[str, Table]:
             truncation_table,
             classes_table,
             joint_table,
+            robustness_table,
         )
     ]
     tables = {table.name: table for table in found}

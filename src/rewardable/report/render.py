@@ -12,6 +12,7 @@ from rewardable.report.classes import classes
 from rewardable.report.joint import joint
 from rewardable.report.page import render_page, write_page
 from rewardable.report.pick import Tables
+from rewardable.report.robustness import robustness
 from rewardable.report.text import tables_block
 from rewardable.results import Table
 
@@ -44,6 +45,7 @@ def report_html(tables: Mapping[str, Table], *, title: str) -> str:
         tasks=tasks,
         classes=classes(found),
         joint=joint(found),
+        robustness=robustness(found),
         notes={name: table.notes for name, table in tables.items()},
         explained=_explained(tables),
         provenance=found.table("overview").provenance,
@@ -69,7 +71,7 @@ def _explained(tables: Mapping[str, Table]) -> list[str]:
     names = (
         "gates", "curves", "coverage", "richness", "transitions", "dynamics", "polarisation",
         "models", "trainability", "shape", "truncation", "classes",
-        "joint",
+        "joint", "robustness",
     )  # fmt: skip
     say_why = {"coverage", "shape"}
     return [name for name in names if name in tables and (tables[name].rows or name in say_why)]

@@ -32,9 +32,10 @@ def similarity(texts: Sequence[str], *, n: int = 3, unit: Unit = "characters") -
     pairs = np.unique(gram_N * size + row_N)
     gram_N, row_N = pairs // size, pairs % size
     shared = np.zeros((size, size))
-    for begin in range(0, int(gram_N[-1]) + 1, _COLUMNS):
-        first, last = np.searchsorted(gram_N, [begin, begin + _COLUMNS])
-        has = np.zeros((size, _COLUMNS), dtype=np.float32)
+    width = min(_COLUMNS, int(gram_N[-1]) + 1)
+    for begin in range(0, int(gram_N[-1]) + 1, width):
+        first, last = np.searchsorted(gram_N, [begin, begin + width])
+        has = np.zeros((size, width), dtype=np.float32)
         has[row_N[first:last], gram_N[first:last] - begin] = 1.0
         shared += has @ has.T
     count_G = np.diagonal(shared)
@@ -42,7 +43,7 @@ def similarity(texts: Sequence[str], *, n: int = 3, unit: Unit = "characters") -
 
 
 def _coded(texts: Sequence[str], unit: Unit) -> list[_Codes]:
-    """Number the characters or words of every text, from 1; 0 fills short texts up."""
+    """Give characters or words numbers from 1, in every text; 0 fills short texts up."""
     if unit == "characters":
         raw = [np.array([ord(c) for c in text], dtype=np.int64) for text in texts]
         _, code_N = np.unique(np.concatenate(raw), return_inverse=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rewardable.records import Prompt
 from rewardable.tasks import load_task, task_names
+from rewardable.tasks.perturb import paraphrased
 
 
 def task_rows() -> list[tuple[str, ...]]:
@@ -13,6 +14,7 @@ def task_rows() -> list[tuple[str, ...]]:
     return [(name, line) for name, line in task_names()]
 
 
-def show_task(spec: str, count: int, seed: int) -> Sequence[Prompt]:
-    """Return ``count`` example prompts of a task."""
-    return load_task(spec).prompts(count, seed)
+def show_task(spec: str, count: int, seed: int, perturb: int = 0) -> Sequence[Prompt]:
+    """Return ``count`` example prompts of a task, each with ``perturb`` paraphrases."""
+    task = load_task(spec)
+    return paraphrased(task, task.prompts(count, seed), perturb)

@@ -9,9 +9,9 @@ from rewardable.errors import unknown_name
 from rewardable.measure import collapse_table
 from rewardable.results import Table
 from rewardable.store import Run
-from rewardable.workflows.config import RunConfig
+from rewardable.workflows.config import IMPORTED, RunConfig
 from rewardable.workflows.events import OnEvent, ignore
-from rewardable.workflows.measure import IMPORTED, config_of
+from rewardable.workflows.measure import config_of
 from rewardable.workflows.sample import SampleReport, open_run, sample
 
 PROMPTS, SAMPLES = 100, 10

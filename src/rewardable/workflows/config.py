@@ -11,6 +11,9 @@ from rewardable.errors import ConfigError, unknown_name
 from rewardable.metrics import StoppingRule
 from rewardable.records import SamplingSpec
 
+IMPORTED = "imported"
+"""Key of a run's configuration that marks other tools' rollouts."""
+
 FREE_KEYS = frozenset({"device", "device_map", "batch_rows"})
 """Keys that may differ between a run and its resumption: they say how, not what."""
 
@@ -23,6 +26,7 @@ class RunConfig:
     stopping: when a prompt is left before n; None draws n of each.
     temperatures: every policy is sampled at each; the first one is the headline.
     prompts_seed chooses the instances; seed keys the samples.
+    perturb: sample so many paraphrases of each instance too, of every task.
     refusal_screen: sample the refusal screen too where the base is a chat model.
     template_from: one chat template for all policies, taken from here; empty means the base's.
     """
@@ -39,6 +43,7 @@ class RunConfig:
     max_new_tokens: int = 256
     seed: int = 0
     prompts_seed: int = 0
+    perturb: int = 0
     group: int = 8
     refusal_screen: bool = False
     prompt_format: str = "auto"
@@ -55,7 +60,7 @@ class RunConfig:
             raise ConfigError("no policy to sample: name at least one.")
         if len(set(self.policies)) < len(self.policies):
             raise ConfigError(f"a policy is named twice: {', '.join(self.policies)}.")
-        for name, least in (("n", 1), ("prompts", 1), ("group", 2)):
+        for name, least in (("n", 1), ("prompts", 1), ("group", 2), ("perturb", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}.")
         self._check_tasks()
@@ -124,7 +129,10 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for the run folder."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        found = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        if not self.perturb:
+            del found["perturb"]  # so that runs made without it go on as they are
+        return found
 
 
 def stopping_rule(

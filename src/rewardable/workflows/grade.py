@@ -11,7 +11,7 @@ from rewardable.protocols import Task
 from rewardable.records import Prompt, Rollout
 from rewardable.store import Run
 from rewardable.tasks import load_task
-from rewardable.workflows.config import config_from_dict
+from rewardable.workflows.config import IMPORTED, config_from_dict
 from rewardable.workflows.events import Event, OnEvent, ignore
 from rewardable.workflows.screen import screens_of
 from rewardable.workflows.wording import keep_wording
@@ -36,14 +36,18 @@ def grade(
 ) -> GradeSummary:
     """Judge every rollout that the current verifier versions have not judged yet.
 
-    The wording of texts is counted on the way, for the figures of diversity.
+    The wording of texts is counted on the way, for the figures of diversity; of an imported run,
+    whose verdicts came with it, that is all.
 
     workers: processes; 0 grades in this one (right for the fast verifiers of this package).
     timeout_s: seconds a verdict may take; later it is UNGRADED; makes a worker.
     retry_ungraded: judge those again that this version left UNGRADED.
     """
-    config = config_from_dict(run.config)
     graded, ungraded, reasons = 0, 0, dict[str, int]()
+    if IMPORTED in run.config:
+        keep_wording(run, [prompt.key for prompt in run.prompts()], on_event, task=IMPORTED)
+        return GradeSummary(graded=graded, ungraded=ungraded, reasons=reasons)
+    config = config_from_dict(run.config)
     for spec in (*config.tasks, *screens_of(run, config)):
         task = load_task(spec)
         stage = f"grading {task.name}"

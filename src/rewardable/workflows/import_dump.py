@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rewardable.importers import GenericImport, ImportReport, import_into, parse_field_map
 from rewardable.store import Run
+from rewardable.workflows.config import IMPORTED
 from rewardable.workflows.events import ignore
-from rewardable.workflows.measure import IMPORTED
 from rewardable.workflows.wording import keep_wording
 
 __all__ = ["ImportReport", "import_dump"]

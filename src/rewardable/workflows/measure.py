@@ -13,12 +13,9 @@ from rewardable.report import render_report
 from rewardable.results import Table
 from rewardable.store import Group, Run
 from rewardable.tasks import load_task
-from rewardable.workflows.config import RunConfig, config_from_dict
+from rewardable.workflows.config import IMPORTED, RunConfig, config_from_dict
 from rewardable.workflows.grade import n_ungraded_yet
 from rewardable.workflows.screen import screens_of
-
-IMPORTED = "imported"
-"""Key of a run's configuration that marks other tools' rollouts."""
 
 
 def measure(

@@ -23,6 +23,7 @@ from rewardable.protocols import Sampler, Task
 from rewardable.records import Policy, Prompt, SamplingSpec
 from rewardable.store import Run
 from rewardable.tasks import load_task
+from rewardable.tasks.perturb import paraphrased
 from rewardable.workflows.adaptive import need_of, reopened, stored_outcomes
 from rewardable.workflows.config import FREE_KEYS, RunConfig
 from rewardable.workflows.events import Event, OnEvent, ignore
@@ -150,6 +151,7 @@ def _prompts(run: Run, task: Task, config: RunConfig) -> list[Prompt]:
     prompts = list(task.prompts(config.prompts, config.prompts_seed))
     if not prompts:
         raise DataError(f"task {task.name!r} gave no prompts.")
+    prompts = list(paraphrased(task, prompts, config.perturb))
     run.add_prompts(prompts)
     return prompts
 

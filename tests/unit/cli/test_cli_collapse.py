@@ -115,6 +115,26 @@ def test_imported_rollouts_are_judged_too(
     keys = [prompt.key for prompt in held.prompts()]
     assert len(keys) == 30
     assert WordingBook(held.path).n_stale(keys, WORDING_VERSION, 0) == 0
+    for part in (held.path / "wordings").iterdir():
+        part.unlink()
+    assert WordingBook(held.path).n_stale(keys, WORDING_VERSION, 0) == 60
+    code, _ = run(monkeypatch, capsys, "grade", str(tmp_path / "run"))
+    assert code == 0
+    assert WordingBook(held.path).n_stale(keys, WORDING_VERSION, 0) == 0
+
+
+def test_adaptive_runs_are_judged_at_their_first_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prompts that were sampled on because nothing was right have no more outputs to count."""
+    who = [write(tmp_path, "start", even(20)), write(tmp_path, "end", {"1+1=2": 1.0})]
+    out = str(tmp_path / "run")
+    rule = ["--stop-at-successes", "2", "--first", "8", "--cap", "16"]
+    code, _ = run(monkeypatch, capsys, "sample", *who, *ASKED, *rule, "--out", out)
+    assert code == 0
+    _, said = run(monkeypatch, capsys, "collapse", out)
+    assert "distinct outputs in 8 (40 prompts" in said
+    assert "end collapsed against start: 1.00" in said
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from rewardable.errors import ConfigError, DataError
-from rewardable.records import Outcome
+from rewardable.records import Outcome, Verdict
 from rewardable.store import Run
 from rewardable.workflows.verifiers.diff import diff
+from rewardable.workflows.verifiers.names import file_name
 from rewardable.workflows.verifiers.rescore import named_verifier
+from rewardable.workflows.verifiers.shapes import shape_of
 from rewardable.workflows.verifiers.targets import RewardOptions, load_target, twin_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
@@ -104,6 +106,7 @@ def test_rates_are_means_over_prompts_with_an_interval(run, lenient):
 def test_changed_labels_are_told_but_are_no_flips(run, lenient):
     table = lenient.table
     same = [row for row in table.rows if row.labels["kind"] == "same outcome"]
+    assert {row.labels["old"] for row in same} == {"wrong"}
     both = sum(rollout.completion.text == "I think yes or no" for _, rollout, _ in rows(run))
     (several,) = [row for row in same if row.labels["new_reason"] == "several answers"]
     assert several.estimate.value == both
@@ -210,3 +213,28 @@ def test_targets_may_be_objects_classes_tasks_and_functions():
     assert load_target("reward_functions:Generous").verifier.version == "2"
     assert load_target("reward_functions:TASK").task.name == "divisible"
     assert load_target("reward_functions:verl_score").verifier.name == "reward_functions:verl_score"
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "shape"),
+    [
+        ("so \\boxed{1{,}250}", {"answer": "1250"}, "\\boxed{0{,}0}"),
+        ("so \\boxed{\\frac{17}{3}}", {}, "\\boxed{\\frac{0}{0}}"),
+        ("<answer>(3 + 4) * x</answer>", {}, "(0 + 0) * a"),
+        ("it is\n#### 12.50", {}, "#### 0.0"),
+        ("It is YES, I think", {"answer": "YES"}, "a"),
+        ("first\nthe last line has 3 words", {}, "a a 0 a"),
+        ("", {}, ""),
+        ("\\boxed{" + "1+" * 90 + "1}", {}, "\\boxed{" + "0+" * 26 + "0..."),
+    ],
+)
+def test_shapes_mask_numbers_and_words(text, labels, shape):
+    verdict = Verdict(outcome=Outcome.WRONG, verifier="v", version="1", labels=labels)
+    assert shape_of(verdict, verdict, text) == shape
+
+
+def test_names_of_files_are_short_and_told_apart():
+    assert file_name("gsm8k a/b@1") == "gsm8k a%2Fb@1"
+    first, second = (file_name("x" * 300 + end) for end in "ab")
+    assert first != second
+    assert len(first) < 160

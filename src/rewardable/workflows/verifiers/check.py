@@ -32,7 +32,7 @@ from rewardable.workflows.verifiers.targets import (
 PROMPTS = 20
 REPEATS = 10
 REPEATED = 12
-"""Different answers that are judged REPEATS times."""
+"""Prompts of which an answer, the right one where it is known, is judged REPEATS times."""
 EXAMPLES = 3
 QUOTE = 2000
 STRICT = ("gold", "adversarial")
@@ -214,12 +214,11 @@ def _share(passed: int, prompts: int, n: int, ungraded: int) -> Estimate:
 def _repeats(
     verifier: Verifier, task: Task, prompts: Sequence[Prompt], timeout_s: float | None
 ) -> list[list[Verdict]]:
-    """Return the verdicts of each of some answers, judged again and again in turns."""
-    texts: list[tuple[Prompt, Completion]] = []
-    for prompt in prompts:
-        for text in (*gold_of(task, prompt)[:1], prompt.text):
-            texts.append((prompt, Completion(text=text)))
-    texts = texts[:REPEATED]
+    """Return the verdicts of one answer to each of some prompts, judged again in turns."""
+    texts = [
+        (prompt, Completion(text=next(iter(gold_of(task, prompt)), prompt.text)))
+        for prompt in prompts[:REPEATED]
+    ]
     answers = ask(verifier, texts * REPEATS, timeout_s=timeout_s)
     return [[said.verdict for said in answers[i :: len(texts)]] for i in range(len(texts))]
 

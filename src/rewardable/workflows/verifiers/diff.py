@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-from urllib.parse import quote
 
 from rewardable.collect.progress import Buffer
 from rewardable.errors import ConfigError, DataError
@@ -24,6 +23,7 @@ from rewardable.workflows.verifiers.flips import (
     Tally,
     flip_row,
 )
+from rewardable.workflows.verifiers.names import file_name
 from rewardable.workflows.verifiers.rescore import Rescoring
 from rewardable.workflows.verifiers.targets import Target, require_columns, task_in_run
 
@@ -80,7 +80,7 @@ def diff(
         on_event=on_event,
     )
     new = f"{target.verifier.name}@{target.verifier.version}"
-    file = run.path / FOLDER / f"{quote(f'{chosen} {new}', safe=' @')}.jsonl"
+    file = run.path / FOLDER / f"{file_name(f'{chosen} {new}')}.jsonl"
     tally, kept = Tally(), 0
     with _replacing(file) as out, _sink(run, keep=keep) as buffer:
         for pair in pass_.pairs():
@@ -124,7 +124,8 @@ def _require_raised(name: str, version: str, new: str) -> None:
     if f"{name}@{version}" == new:
         raise ConfigError(
             f"the new verifier calls itself {new}, as the stored one does; raise its version "
-            "before its verdicts are kept."
+            "before its verdicts are kept. Were some kept before, name those to compare with: "
+            "--old NAME@VERSION."
         )
 
 

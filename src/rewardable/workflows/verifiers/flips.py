@@ -121,12 +121,16 @@ class Tally:
 
 
 def pattern_of(pair: Pair) -> Pattern | None:
-    """Return what changed, None when the verdicts agree in outcome, reason and labels."""
+    """Return what changed, None when outcome, reason and labels agree.
+
+    A reason or label where the old verdict had none is no change.
+    """
     old, new = pair.old, pair.new
-    labels = label_change(old, new)
     flip = old.outcome is not new.outcome
-    if not flip and old.reason == new.reason and not labels:
+    other = bool(old.reason) and old.reason != new.reason
+    if not flip and not other and all(new.labels.get(k) == v for k, v in old.labels.items()):
         return None
+    labels = label_change(old, new)
     return Pattern(
         flip=flip,
         old=old.outcome,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from rewardable.errors import ConfigError, UserError
 from rewardable.protocols import Task, Verifier
@@ -29,6 +28,7 @@ from rewardable.workflows.verifiers.judgements import (
     read_told,
     write_questions,
 )
+from rewardable.workflows.verifiers.names import file_name
 from rewardable.workflows.verifiers.probes import gold_of
 from rewardable.workflows.verifiers.rescore import named_verifier
 from rewardable.workflows.verifiers.sample import (
@@ -191,7 +191,7 @@ def open_audit(
     called = named_verifier(verifier) or first_verifier(run, groups)
     known = _task_of(run, chosen)
     other = load_target(twin).verifier if twin else _twin(run, chosen, called[0])
-    folder = run.path / FOLDER / quote(f"{chosen} {'@'.join(called)} n{n} s{seed}", safe=" @")
+    folder = run.path / FOLDER / file_name(f"n{n} s{seed} {chosen} {'@'.join(called)}")
     prompts = {prompt.key: prompt for prompt in run.prompts(chosen)}
     if (folder / SAMPLE).exists():
         sample = read_sample(folder / SAMPLE)

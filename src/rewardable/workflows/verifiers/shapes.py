@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rewardable.records import Verdict
-from rewardable.tasks.answers import last_box, last_line, last_tag
+from rewardable.tasks.answers import last_box, last_line, last_marked, last_tag
 
 ANSWER = "answer"
 MOST = 60
@@ -14,11 +14,14 @@ _PIECE = re.compile(r"\\[A-Za-z]+|[0-9]+|[^\W\d_]+|\s+")
 
 
 def shape_of(old: Verdict, new: Verdict, text: str) -> str:
-    """Return the shape of what was judged: the answer that either verdict names, else the text's.
+    """Return the shape of what was judged: a box, a tag, a ``####`` line, or the answer of a label.
 
-    Numbers become 0, words a, white space one blank; commands of LaTeX stay.
+    Without any of them the last line. Numbers become 0, words a, white space one blank; commands
+    of LaTeX stay.
     """
-    stated = new.labels.get(ANSWER) or old.labels.get(ANSWER) or _stated(text)
+    tail = text[-_READ:]
+    label = new.labels.get(ANSWER) or old.labels.get(ANSWER)
+    stated = _marked(tail) or label or last_line(tail) or ""
     masked = _PIECE.sub(_mask, stated[:_READ].strip())
     masked = re.sub(r"a(?: a)+", "a a", masked)
     return masked if len(masked) <= MOST else f"{masked[:MOST]}..."
@@ -40,12 +43,12 @@ def _how(old: str | None, new: str | None) -> str:
     return "gone" if new is None else "other"
 
 
-def _stated(text: str) -> str:
-    tail = text[-_READ:]
-    box = last_box(tail)
+def _marked(text: str) -> str:
+    box = last_box(text)
     if box is not None:
         return f"\\boxed{{{box}}}"
-    return last_tag(tail) or last_line(tail) or ""
+    line = last_marked(text)
+    return last_tag(text) or (f"#### {line}" if line else "")
 
 
 def _mask(match: re.Match[str]) -> str:
