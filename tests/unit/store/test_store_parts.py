@@ -110,7 +110,7 @@ def test_the_lock_waits_names_its_holder_and_dies_with_it(tmp_path: Path) -> Non
     holder = context.Process(target=hold, args=(tmp_path / ".lock", ready))
     holder.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(120)
         message = f"being written by process {holder.pid}"
         with pytest.raises(ResumeError, match=message), write_lock(tmp_path / ".lock", wait_s=0.2):
             pass
