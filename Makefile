@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 # torch is pinned here alone: one version with a CPU wheel that needs no GPU libraries
 TORCH ?= torch==2.13.0
 
+# one thread a process: two torch threads on two loaded cores are slower than one
+TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
 .PHONY: demo test check setup setup-dev slow browser clean
 
 demo: setup
@@ -14,11 +17,11 @@ test: setup-dev
 	$(BIN)/ruff check src tests recipes benchmarks
 	$(BIN)/ruff format --check src tests
 	$(BIN)/pyright src
-	$(BIN)/python -m pytest tests
+	$(TESTS) tests
 
 # the tests that need neither torch nor a browser
 check: setup-dev
-	$(BIN)/python -m pytest tests/unit tests/golden tests/architecture
+	$(TESTS) tests/unit tests/golden tests/architecture
 
 slow: setup-dev
 	$(BIN)/python -m pytest tests -m slow

@@ -34,6 +34,9 @@ def locate(
     arms: Annotated[
         str, typer.Option(help="Opening classes to force [default: the two most frequent].")
     ] = "",
+    opening_rules: Annotated[
+        str, typer.Option(help="JSON file, opening class -> regular expression, tried in order.")
+    ] = "",
     entry: Annotated[
         str, typer.Option(help="auto, a rule's name, re:PATTERN or module:attr.")
     ] = "auto",
@@ -63,7 +66,7 @@ def locate(
         batch_rows=batch_rows,
     )  # fmt: skip
     look = look_of(
-        tuple(o.words(methods)) if methods != "all" else (),
+        tuple(o.words(methods)) if methods != "all" else (), opening_rules,
         forced_n=forced_n, families=families, sequences=sequences, opening_tokens=opening_tokens,
         doses=o.whole_numbers(doses, "--doses"), dose_n=dose_n, arms=tuple(o.words(arms)),
         entry=entry, phases=phases, preamble=preamble, reference=reference, seed=seed,

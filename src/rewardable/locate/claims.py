@@ -25,6 +25,13 @@ def claim(
     )
 
 
+def left_out(kept: int, n_prompts: int) -> tuple[str, ...]:
+    """Return the warning that prompts are left out, where some are."""
+    if kept == n_prompts:
+        return ()
+    return (f"{n_prompts - kept} of {n_prompts} prompts left out: too few graded rollouts",)
+
+
 def row(labels: Mapping[str, Label], estimate: Estimate, **more: Label) -> Row:
     """Return a row whose labels are ``labels`` and ``more``."""
     return Row(labels={**labels, **more}, estimate=estimate)

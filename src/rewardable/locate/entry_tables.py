@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rewardable.errors import DataError
-from rewardable.locate.claims import claim, plain, row
+from rewardable.locate.claims import claim, left_out, plain, row
 from rewardable.locate.families import FamilyCounts, align, count_families, split_pass_at_1
 from rewardable.metrics import mean_interval
 from rewardable.results import Label, Row
@@ -70,8 +71,15 @@ def split_rows(
     labels: dict[str, Label],
     level: float,
 ) -> list[Row]:
-    """Return pass@1's change, its access and its execution part, with and without forcing."""
+    """Return pass@1's change, its access and its execution part, with and without forcing.
+
+    On prompts with graded rollouts of both policies. DataError where there is none.
+    """
     first, second = align([before.counts(n_prompts), after.counts(n_prompts)])
+    seen_P = (first.n_P > 0) & (second.n_P > 0)
+    if not seen_P.any():
+        raise DataError("no prompt has graded rollouts of both policies: nothing to compare.")
+    kept = int(seen_P.sum())
     split = split_pass_at_1(first, second)
     parts = {
         "change of pass@1": split.change_P,
@@ -87,9 +95,10 @@ def split_rows(
         row(
             labels,
             claim(
-                mean_interval(values, level=level, bounds=(-1.0, 1.0)),
-                n_prompts=n_prompts,
-                n_graded=int(before.prompt_R.size + after.prompt_R.size),
+                mean_interval(values[seen_P], level=level, bounds=(-1.0, 1.0)),
+                n_prompts=kept,
+                n_graded=int((first.n_P + second.n_P)[seen_P].sum()),
+                warnings=left_out(kept, n_prompts),
             ),
             metric=metric,
         )
@@ -116,11 +125,14 @@ def forced_rows(
     """Return forced execution, trained against base on the same prefixes, low access and high.
 
     A family is of low access when less than ``low`` of the first half of the trained policy's
-    rollouts start it; access and spontaneous execution are measured on the other half.
+    rollouts start it; access and spontaneous execution are measured on the other half. Prompts
+    with fewer than 2 rollouts of the trained policy are left out. No row where no family was
+    forced under both policies.
     """
-    pairs = _shared(forced)
+    enough_P = free[1].counts(n_prompts).n_P >= 2
+    pairs = [pair for pair in _shared(forced) if enough_P[pair[0]]]
     if not pairs:
-        raise DataError("no (prompt, family) was forced under both policies.")
+        return []
     halves = free[1].halves(seed)
     chosen, measured = (_access(free[1].counts(n_prompts, half)) for half in halves)
     is_low = np.array([chosen.get(pair, 0.0) < low for pair in pairs])
@@ -140,7 +152,25 @@ def forced_rows(
             _family_row(told, metric, value, prompt, keep, n_prompts, level)
             for metric, value in values.items()
         ]
+    rows += _contrast_rows(rates, prompt, is_low, n_prompts, labels, level)
     return [*rows, *_spontaneous_rows(free, forced, n_prompts, labels, level)]
+
+
+def _contrast_rows(
+    rates: Sequence[Floats], prompt_L: Ints, low_L: Bools, n_prompts: int,
+    labels: dict[str, Label], level: float,
+) -> list[Row]:  # fmt: skip
+    """Return forced execution of low access minus high access, on prompts that have both."""
+    told = {**labels, "access": "low minus high"}
+    rows: list[Row] = []
+    for side, rate_L in zip(("before", "after"), rates, strict=True):
+        low_P, high_P = (_mean_P(rate_L, prompt_L, keep, n_prompts) for keep in (low_L, ~low_L))
+        gap_P = (low_P - high_P)[~np.isnan(low_P - high_P)]
+        if gap_P.size:
+            found = mean_interval(gap_P, level=level, bounds=(-1.0, 1.0))
+            metric = f"forced execution, {side}"
+            rows.append(row(told, claim(found, n_prompts=gap_P.size), metric=metric))
+    return rows
 
 
 def _spontaneous_rows(
@@ -182,12 +212,19 @@ def _family_row(
     n_prompts: int, level: float,
 ) -> Row:  # fmt: skip
     """Average over the families of a prompt, then over prompts."""
-    count_P = np.bincount(prompt_L[keep_L], minlength=n_prompts)
-    total_P = np.bincount(prompt_L[keep_L], value_L[keep_L], minlength=n_prompts)
-    mean_P = total_P[count_P > 0] / count_P[count_P > 0]
+    mean_P = _mean_P(value_L, prompt_L, keep_L, n_prompts)
+    mean_P = mean_P[~np.isnan(mean_P)]
     if mean_P.size == 0:
         return row(labels, plain(float("nan"), method="no such family"), metric=metric)
     bounds = (0.0, 1.0) if mean_P.min() >= 0 and "change" not in metric else (-1.0, 1.0)
     found = mean_interval(mean_P, level=level, bounds=bounds)
     families = int(keep_L.sum())
     return row(labels, claim(found, n_prompts=mean_P.size), metric=metric, families=families)
+
+
+def _mean_P(value_L: Floats, prompt_L: Ints, keep_L: Bools, n_prompts: int) -> Floats:  # noqa: N802
+    """Return the mean over the kept families of each prompt; NaN where it has none."""
+    count_P = np.bincount(prompt_L[keep_L], minlength=n_prompts)
+    total_P = np.bincount(prompt_L[keep_L], value_L[keep_L], minlength=n_prompts)
+    with np.errstate(invalid="ignore"):
+        return np.where(count_P > 0, total_P / np.maximum(count_P, 1), np.nan)

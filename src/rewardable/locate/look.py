@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewardable.errors import ConfigError, unknown_name
+from rewardable.locate.rules import OPENING_RULES, OTHER, RESTATING, Rule
 
 METHODS = ("entries", "likelihood", "entropy", "openings", "interventions", "drift", "series")
-SAMPLED = ("entries", "interventions")
-"""Methods that draw forced samples; the others score or count what is there."""
-
-TOKEN_METHODS = frozenset({"likelihood", "openings", "interventions", "series", "drift"})
+TOKEN_METHODS = frozenset(METHODS) - {"entries"}
 """Methods that take one policy's tokens to another."""
 
 
@@ -23,6 +21,7 @@ class Look:
     sequences: scored texts a prompt and source. opening_tokens: m of the opening distribution.
     doses: tokens of the other policy's opening that are given. dose_n: samples a prompt and dose.
     arms: opening classes to force against each other; empty takes the two most frequent.
+    opening_rules: the classes, tried in order.
     entry, phases: names of the rules (``auto``: the task's own), ``re:PATTERN`` or
     ``module:attr``. preamble: text before a forced entry. low_access: a family is of low access
     below this share. coverage_k: budget of the coverage split, 0 is half of n.
@@ -37,6 +36,7 @@ class Look:
     doses: tuple[int, ...] = (1, 2, 4, 8)
     dose_n: int = 8
     arms: tuple[str, ...] = ()
+    opening_rules: tuple[Rule, ...] = OPENING_RULES
     entry: str = "auto"
     phases: str = "auto"
     preamble: str = ""
@@ -58,5 +58,14 @@ class Look:
             raise unknown_name("reference", self.reference, ("formatted", "first"))
         if not self.doses or min(self.doses) < 1:
             raise ConfigError(f"doses must be token counts >= 1, got {self.doses}.")
+        self._check_arms()
         if not 0 < self.low_access < 1:
             raise ConfigError(f"low_access must lie in (0, 1), got {self.low_access}.")
+
+    def _check_arms(self) -> None:
+        classes = [*(rule.name for rule in self.opening_rules), RESTATING, OTHER]
+        for arm in self.arms:
+            if arm not in classes:
+                raise unknown_name("opening class", arm, classes)
+        if len(set(self.arms)) == 1:
+            raise ConfigError(f"arms are compared: name two opening classes, got {self.arms[0]!r}.")

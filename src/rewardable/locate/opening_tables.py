@@ -29,38 +29,41 @@ Spell = Callable[[Sequence[int]], str]
 def openings_table(
     rollouts: Sequence[PolicyRollouts],
     prompts: Sequence[Prompt],
-    spell: Spell,
-    *,
-    tokens: int,
+    spell: Spell | None,
+    look: Look,
     labels: dict[str, Label],
-    seed: int,
-    level: float,
 ) -> Table:
-    """Compare every later policy with the base: first tokens and opening classes."""
+    """Compare every later policy with the base: first tokens and opening classes.
+
+    ``spell=None``: nobody knows the tokens' text, so that the classes alone are compared.
+    """
     rows: list[Row] = []
-    kinds = {
-        f"first {tokens} tokens": [
-            [spell(one.token_ids[:tokens]) for one in policy.rows] for policy in rollouts
-        ],
-        "class": [
-            [opening_class(one.head, prompts[one.prompt].text) for one in policy.rows]
+    kinds: dict[str, list[list[str]]] = {}
+    if spell is not None:
+        kinds[f"first {look.opening_tokens} tokens"] = [
+            [spell(one.token_ids[: look.opening_tokens]) for one in policy.rows]
             for policy in rollouts
-        ],
-    }
+        ]
+    kinds["class"] = [[class_of(one, prompts, look) for one in policy.rows] for policy in rollouts]
     for kind, texts in kinds.items():
         codes, names = code_openings(texts)
         sides = [_openings(one, code) for one, code in zip(rollouts, codes, strict=True)]
         for j in range(1, len(rollouts)):
             pair = {"before": rollouts[0].policy.name, "after": rollouts[j].policy.name}
             told: dict[str, Label] = {**labels, **pair, "kind": kind}
-            rows += _distance_rows(sides[0], sides[j], len(prompts), told, seed, level)
-            rows += _mover_rows(sides[0], sides[j], len(prompts), names, told, level)
+            rows += _distance_rows(sides[0], sides[j], len(prompts), told, look.seed, look.level)
+            rows += _mover_rows(sides[0], sides[j], len(prompts), names, told, look.level)
     note = (
         "Distance: total variation between the openings of two policies, prompt by prompt, "
         "cross-fitted (0 on average for equal policies; a lower bound that tightens with n). "
         "Re-ranked: the share of it on openings that the base's own samples show."
     )
     return Table(name="openings", title="How answers begin", rows=tuple(rows), notes=(note,))
+
+
+def class_of(one: Seen, prompts: Sequence[Prompt], look: Look) -> str:
+    """Return the class of a rollout's opening."""
+    return opening_class(one.head, prompts[one.prompt].text, look.opening_rules)
 
 
 def _openings(policy: PolicyRollouts, code_R: npt.NDArray[np.int64]) -> Openings:
@@ -137,12 +140,14 @@ def drawn_openings(
     return [sorted(rng.sample(one, min(count, len(one)))) for one in texts]
 
 
-def largest_classes(rollouts: Sequence[PolicyRollouts], prompts: Sequence[Prompt]) -> list[str]:
+def largest_classes(
+    rollouts: Sequence[PolicyRollouts], prompts: Sequence[Prompt], look: Look
+) -> list[str]:
     """Return the two most frequent opening classes, of which each has at least a twentieth."""
     counts: dict[str, int] = {}
     for policy in rollouts:
         for one in policy.rows:
-            kind = opening_class(one.head, prompts[one.prompt].text)
+            kind = class_of(one, prompts, look)
             counts[kind] = counts.get(kind, 0) + 1
     total = sum(counts.values())
     often = [kind for kind, count in counts.items() if count >= total / 20]
@@ -160,7 +165,7 @@ def class_openings(
     """Draw openings of a class from all policies together, by prompt."""
 
     def of_kind(one: Seen) -> bool:
-        return opening_class(one.head, prompts[one.prompt].text) == kind
+        return class_of(one, prompts, look) == kind
 
     drawn = [
         drawn_openings(

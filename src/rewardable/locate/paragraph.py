@@ -9,6 +9,10 @@ from rewardable.locate.gathered import Gathered
 from rewardable.results import Estimate, Label, Row, Table
 
 
+TRIFLE = 0.01
+"""Share of truncated rollouts that is worth a sentence."""
+
+
 def paragraph_table(g: Gathered, tables: Mapping[str, Table]) -> Table:
     """Return a table whose notes are the sentences and whose rows are the figures they quote."""
     notes, rows = list[str](), list[Row]()
@@ -21,8 +25,29 @@ def paragraph_table(g: Gathered, tables: Mapping[str, Table]) -> Table:
     if not notes:
         notes = ["Nothing to compare: name a trained policy beside the base."]
     return Table(
-        name="located", title="Where it was lost", rows=tuple(rows), notes=(*notes, _covers())
+        name="located",
+        title="Where it was lost",
+        rows=tuple(rows),
+        notes=(*notes, *_left_out(g), _covers()),
     )
+
+
+def _left_out(g: Gathered) -> list[str]:
+    """Say what was not graded, and what a token limit cut, where that is not a trifle."""
+    said: list[str] = []
+    for one in g.rollouts:
+        n, cut = len(one.rows), sum(row.truncated for row in one.rows)
+        if one.ungraded:
+            said.append(
+                f"{one.ungraded} of {n + one.ungraded} rollouts of {one.policy.name} could not be "
+                "graded and are left out."
+            )
+        if cut > TRIFLE * n:
+            said.append(
+                f"{cut} of {n} rollouts of {one.policy.name} were cut at the token limit and are "
+                "graded as they stand: a limit that cuts one policy more passes for lost execution."
+            )
+    return said
 
 
 def _covers() -> str:
@@ -136,11 +161,11 @@ def _ratios(tables: Mapping[str, Table], before: str, after: str) -> Said:
 
 
 def _doses(tables: Mapping[str, Table], before: str, after: str) -> Said:
-    row = _find(
-        tables, "interventions", metric="tokens that carry half", policy=after,
-        **{"openings of": before},
-    )  # fmt: skip
-    if row is None:
+    """Speak of doses only where pass@1 differs: half of no gap is nothing."""
+    told: dict[str, Label] = {"policy": after, "openings of": before}
+    row = _find(tables, "interventions", metric="tokens that carry half", **told)
+    gap = _find(tables, "interventions", metric="gap in pass@1", **told)
+    if row is None or gap is None or not gap.estimate.excludes_zero:
         return "", []
     if row.estimate.value is None:
         return (
@@ -148,10 +173,14 @@ def _doses(tables: Mapping[str, Table], before: str, after: str) -> Said:
             "pass@1.",
             [row],
         )
+    tokens = int(row.estimate.value)
+    share = _find(tables, "interventions", metric="share of the gap", tokens=tokens, **told)
+    much = "half of the gap" if share is None else f"{_number(share.estimate)} of the gap"
+    plural = "" if tokens == 1 else "s"
     return (
-        f"{row.estimate.value:.0f} opening tokens of {before}, given to {after}, close half of "
-        "the gap in pass@1.",
-        [row],
+        f"{tokens} opening token{plural} of {before}, given to {after}, close{'' if plural else 's'} "
+        f"{much} in pass@1.",
+        [row, *([] if share is None else [share])],
     )
 
 

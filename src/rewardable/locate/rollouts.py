@@ -17,7 +17,10 @@ HEAD = 400
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """A graded rollout. ``token_ids`` are whole; ``head`` is the beginning of its text."""
+    """A graded rollout. ``token_ids`` are whole; ``head`` is the beginning of its text.
+
+    truncated: cut at the token limit.
+    """
 
     prompt: int
     head: str
@@ -26,14 +29,16 @@ class Seen:
     solution: str | None
     success: bool
     answered: bool
+    truncated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyRollouts:
-    """The graded free rollouts of one policy, in order of prompt and index."""
+    """The graded free rollouts of one policy, in order of prompt and index; how many are not."""
 
     policy: Policy
     rows: tuple[Seen, ...]
+    ungraded: int = 0
 
     @property
     def prompt_R(self) -> npt.NDArray[np.int64]:  # noqa: N802
@@ -46,10 +51,12 @@ class PolicyRollouts:
         return np.array([one.success for one in self.rows], dtype=bool)
 
     def free(self, code: dict[str, int]) -> Free:
-        """Return starts and successes; a success without an entry gets the family ``""``."""
-        family = [
-            code.get(one.entry or "", -1) if one.entry or one.success else -1 for one in self.rows
-        ]
+        """Return starts and successes; rollouts without an entry are the family ``""``.
+
+        All of them, not the successes alone, else a change of success among them would count as
+        a change of access.
+        """
+        family = [code.get(one.entry or "", -1) for one in self.rows]
         return Free(
             prompt_R=self.prompt_R,
             family_R=np.array(family, dtype=np.int64),

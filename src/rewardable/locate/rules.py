@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rewardable.errors import ConfigError
+
 EntryFunction = Callable[[str], str | None]
 """Text of a completion -> its entry, None where it has none."""
 
@@ -45,13 +47,20 @@ def first_sentence(text: str) -> str | None:
 
 def by_pattern(pattern: str) -> EntryFunction:
     """Return the entry function of a regular expression: its first group, else the whole match."""
-    compiled = re.compile(pattern)
+    compiled = _compiled(pattern)
 
     def entry(text: str) -> str | None:
         match = compiled.search(text)
         return None if match is None else match.group(1 if compiled.groups else 0)
 
     return entry
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r} is no regular expression: {error}.") from error
 
 
 ENTRIES: Mapping[str, EntryFunction] = {
@@ -64,10 +73,14 @@ ENTRIES: Mapping[str, EntryFunction] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Class ``name`` for texts whose beginning the pattern matches."""
+    """Class ``name`` for texts whose beginning the pattern matches; ConfigError if it is none."""
 
     name: str
     pattern: str
+
+    def __post_init__(self) -> None:
+        """Refuse a pattern that cannot be read."""
+        _compiled(self.pattern)
 
 
 RESTATING, OTHER = "restating", "other"

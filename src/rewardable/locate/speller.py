@@ -15,6 +15,11 @@ class Speller:
         self._engine = engine
         self._known: dict[tuple[int, ...], str] = {}
 
+    @property
+    def knows_text(self) -> bool:
+        """Whether the engine can tell the text of its tokens."""
+        return isinstance(self._engine, TokenReader)
+
     def text(self, ids: Sequence[int]) -> str:
         """Return the text; "" where the engine cannot tell."""
         key = tuple(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardable.locate.claims import claim, plain, row
+from rewardable.locate.claims import claim, left_out, plain, row
 from rewardable.locate.coverage_split import (
     SHARE,
     FamilyPool,
@@ -14,7 +14,6 @@ from rewardable.locate.coverage_split import (
 )
 from rewardable.locate.drift import layer_drift
 from rewardable.locate.entry_tables import forced_rows, split_rows
-from rewardable.locate.families import FamilyCounts
 from rewardable.locate.forced import arm_counts, forced_counts
 from rewardable.locate.gathered import Gathered, ratios_of
 from rewardable.locate.interventions import (
@@ -24,8 +23,7 @@ from rewardable.locate.interventions import (
     dose_rows,
 )
 from rewardable.locate.phases import COMPUTATION, OPERANDS
-from rewardable.locate.series import alive_share, family_lives, pair_difference
-from rewardable.locate.token_tables import entropy_table, likelihood_table, matrix_rows
+from rewardable.locate.token_tables import entropy_table, likelihood_table
 from rewardable.metrics import mean_interval
 from rewardable.results import Label, Row, Table
 
@@ -63,7 +61,11 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
     if not kept:
         return []
     sides = [[_prompt_sample(g, side, i) for i in kept] for side in (0, j)]
-    k = g.look.coverage_k or min(one.n for side in sides for one in side) // 2
+    enough = _with_enough(*sides)
+    warn = left_out(len(enough), len(kept))
+    kept = [kept[i] for i in enough]
+    sides = [[side[i] for i in enough] for side in sides]
+    k = g.look.coverage_k or min((one.n for side in sides for one in side), default=0) // 2
     if k < 1:
         return []
     totals = [int(g.prompts[i].facts["totals"]["solution"]) for i in kept]
@@ -74,7 +76,8 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
         "execution part of coverage": split.execution_P,
     }
     stretched = float(split.stretched_P2x2.mean(axis=0).max())
-    warn = () if stretched < 0.05 else (f"{stretched:.0%} of some draws exceed their pool: biased",)
+    if stretched >= 0.05:
+        warn = (*warn, f"{stretched:.0%} of some draws exceed their pool: biased")
     rows = [
         row(
             told,
@@ -92,6 +95,13 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
     return [*rows, row(told, claim(share, n_prompts=len(kept)), metric=SHARE, k=k)]
 
 
+def _with_enough(before: list[PromptSample], after: list[PromptSample]) -> list[int]:
+    """Return the prompts with at least half the rollouts that any has: few do not lower k."""
+    fewest = [min(one.n, other.n) for one, other in zip(before, after, strict=True)]
+    most = max(fewest, default=0)
+    return [i for i, n in enumerate(fewest) if n and 2 * n >= most]
+
+
 def _prompt_sample(g: Gathered, policy: int, prompt: int) -> PromptSample:
     rows = [one for one in g.rollouts[policy].rows if one.prompt == prompt]
     started: dict[int, int] = {}
@@ -104,9 +114,10 @@ def _prompt_sample(g: Gathered, policy: int, prompt: int) -> PromptSample:
             counts = found.setdefault(family, {})
             counts[solution] = counts.get(solution, 0) + 1
 
+    bare = any(o.solution and not o.entry for p in g.rollouts for o in p.rows if o.prompt == prompt)
     for one in rows:
-        if one.entry:
-            family = g.code[one.entry]
+        if one.entry or bare:
+            family = g.code[one.entry or ""]
             started[family] = started.get(family, 0) + 1
             add(family, one.solution)
     for entry, texts in g.openings[prompt].items():
@@ -148,6 +159,7 @@ def _dose_rows(g: Gathered, own: str, other: str) -> list[Row]:
             if name == source
         }
         keep = np.all([arm.n_P > 0 for arm in counts.values()], axis=0)
+        keep = keep & ~np.isnan(free[own]) & ~np.isnan(free[other])
         if not counts or keep.sum() < 2:
             continue
         dosed = {tokens: arm.c_P[keep] / arm.n_P[keep] for tokens, arm in counts.items()}
@@ -157,6 +169,10 @@ def _dose_rows(g: Gathered, own: str, other: str) -> list[Row]:
         rows += dose_rows(doses, told, int(keep.sum()), g.look.dose_n)
         carrying = carrying_dose(doses)
         if source == other:
+            gap = mean_interval(
+                (free[other] - free[own])[keep], level=g.look.level, bounds=(-1.0, 1.0)
+            )
+            rows.append(row(told, claim(gap, n_prompts=int(keep.sum())), metric="gap in pass@1"))
             value = float("nan") if carrying is None else float(carrying)
             rows.append(
                 row(told, plain(value, method="first dose that closes half of the gap",
@@ -166,10 +182,11 @@ def _dose_rows(g: Gathered, own: str, other: str) -> list[Row]:
 
 
 def _rates(g: Gathered, policy: int) -> np.ndarray:
+    """Return pass@1 by prompt; NaN for one without graded rollouts, which is no failure."""
     rollouts = g.rollouts[policy]
     n_P = np.bincount(rollouts.prompt_R, minlength=len(g.prompts))
     c_P = np.bincount(rollouts.prompt_R, rollouts.success_R, minlength=len(g.prompts))
-    return c_P / np.maximum(n_P, 1)
+    return np.where(n_P > 0, c_P / np.maximum(n_P, 1), np.nan)
 
 
 def token_tables(g: Gathered) -> list[Table]:
@@ -186,6 +203,10 @@ def token_tables(g: Gathered) -> list[Table]:
     return found
 
 
+FEWEST_STATES = 3
+"""Prompts that drift needs."""
+
+
 def drift_table(g: Gathered) -> Table:
     """Return hidden-state drift by layer, at the end of the prompt and along the response."""
     rows: list[Row] = []
@@ -194,6 +215,8 @@ def drift_table(g: Gathered) -> Table:
             if (before, place) not in g.hidden or (after, place) not in g.hidden:
                 continue
             states = g.hidden[before, place], g.hidden[after, place]
+            if len(states[0]) < FEWEST_STATES:
+                continue
             for layer in layer_drift(*states, seed=g.look.seed, level=g.look.level):
                 told: dict[str, Label] = {
                     **g.labels, "before": before, "after": after, "place": place,
@@ -215,51 +238,6 @@ def drift_table(g: Gathered) -> Table:
                     for m, v in chance.items()
                 ]
     note = "Layer 0 is the embedding. One state a prompt; the response's is its mean over tokens."
+    if not rows:
+        note = f"Fewer than {FEWEST_STATES} prompts: no drift is given."
     return Table(name="drift", title="Hidden states", rows=tuple(rows), notes=(note,))
-
-
-def series_table(g: Gathered) -> Table:
-    """Return the likelihood matrix, trajectory diversity, and when families disappear."""
-    rows = matrix_rows(g.tokens, g.labels, g.look.level) if g.tokens else []
-    size, level = len(g.prompts), g.look.level
-    texts = {text: i for i, text in enumerate(sorted({o.head for p in g.rollouts for o in p.rows}))}
-    coded = [
-        (one.prompt_R, np.array([texts[o.head] for o in one.rows], dtype=np.int64))
-        for one in g.rollouts
-    ]
-    for a, first in enumerate(g.names):
-        for b in range(a, len(g.names)):
-            found = pair_difference(coded[a], None if a == b else coded[b], size, level=level)
-            told: dict[str, Label] = {**g.labels, "source": first, "scorer": g.names[b]}
-            rows.append(
-                row(told, claim(found, n_prompts=size), metric="chance that two texts differ")
-            )
-    counts = [g.free(j).counts(size) for j in range(len(g.names))]
-    started = [_started(one) for one in counts]
-    for name, found in zip(g.names, alive_share(*_halves(g), size, level=level), strict=True):
-        told = {**g.labels, "policy": name}
-        rows.append(row(told, claim(found, n_prompts=size), metric="families still started"))
-    lives = family_lives(started, [c.n_P for c in counts], level=level)
-    certified = sum(life.certified for life in lives)
-    notes = (
-        f"{certified} of {len(lives)} (prompt, family) pairs of {g.names[0]} fell certifiably by "
-        f"{g.names[-1]} (exact intervals, Bonferroni over all pairs).",
-        "Families still started: those that one half of the first policy's samples starts, looked "
-        "for in the other half and in a half of every later policy's samples.",
-    )
-    return Table(name="series", title="Across checkpoints", rows=tuple(rows), notes=notes)
-
-
-def _started(counts: FamilyCounts) -> dict[tuple[int, int], int]:
-    keys = zip(counts.prompt_L.tolist(), counts.family_L.tolist(), strict=True)
-    return dict(zip(keys, counts.started_L.tolist(), strict=True))
-
-
-def _halves(g: Gathered) -> tuple[dict[tuple[int, int], int], list[dict[tuple[int, int], int]]]:
-    """Return the families of the first policy's first half, and every policy's other half."""
-    size = len(g.prompts)
-    free = [g.free(j) for j in range(len(g.names))]
-    halves = [one.halves(g.look.seed) for one in free]
-    known = _started(free[0].counts(size, halves[0][0]))
-    others = [_started(one.counts(size, half[1])) for one, half in zip(free, halves, strict=True)]
-    return known, others

@@ -9,13 +9,14 @@ from rewardable.locate.gathered import Gathered
 from rewardable.locate.opening_tables import openings_table
 from rewardable.locate.paragraph import paragraph_table
 from rewardable.locate.speller import Speller
+from rewardable.locate.series_table import series_table
 from rewardable.locate.tables import (
     drift_table,
     entries_table,
     interventions_table,
-    series_table,
     token_tables,
 )
+from rewardable.locate.task_rules import choose_rules
 from rewardable.protocols import Task
 from rewardable.report import render_located
 from rewardable.results import Table
@@ -58,6 +59,7 @@ def locate(path: Path, config: LocateConfig, on_event: OnEvent = ignore) -> Loca
     UserError: a policy or task cannot be loaded, or nothing could be located.
     """
     task = load_task(config.run.task)
+    choose_rules(task, config.look.entry, config.look.phases)  # mistakes show before sampling
     config, formats = _from_reference(path, config, task, on_event)
     free = open_run(path / "free", config.run)
     sample(free, config.run, on_event)
@@ -99,10 +101,9 @@ def _tables(g: Gathered, spell: Speller) -> list[Table]:
     if "openings" in methods:
         found.append(
             openings_table(
-                g.rollouts, g.prompts, spell.text, tokens=g.look.opening_tokens,
-                labels=g.labels, seed=g.look.seed, level=g.look.level,
+                g.rollouts, g.prompts, spell.text if spell.knows_text else None, g.look, g.labels
             )
-        )  # fmt: skip
+        )
     if "interventions" in methods:
         found.append(interventions_table(g))
     if "drift" in methods and g.hidden:

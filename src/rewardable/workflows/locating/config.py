@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rewardable.errors import ConfigError
 from rewardable.locate.look import METHODS, Look
+from rewardable.locate.rules import Rule
 from rewardable.workflows.config import RunConfig
 
 
@@ -25,6 +28,21 @@ class LocateConfig:
             raise ConfigError(f"locate needs n >= 4 samples a prompt, got {self.run.n}.")
 
 
-def look_of(methods: tuple[str, ...], **options: Any) -> Look:
-    """Build the options of the methods; no method means all of them."""
+def look_of(methods: tuple[str, ...], rules_file: str = "", **options: Any) -> Look:
+    """Build the options of the methods; no method means all of them.
+
+    rules_file: JSON object, opening class -> regular expression, tried in order.
+    """
+    if rules_file:
+        options["opening_rules"] = _rules_from(Path(rules_file))
     return Look(methods=methods or METHODS, **options)
+
+
+def _rules_from(path: Path) -> tuple[Rule, ...]:
+    try:
+        raw: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the opening rules {path}: {error}.") from error
+    if not isinstance(raw, dict) or not all(isinstance(v, str) for v in raw.values()):
+        raise ConfigError(f"{path} must hold an object: opening class -> regular expression.")
+    return tuple(Rule(name, pattern) for name, pattern in raw.items())

@@ -12,7 +12,7 @@ from rewardable.locate.forced import Demand, ForcedResult, Place
 from rewardable.locate.rollouts import HEAD, PolicyRollouts, Seen
 from rewardable.locate.task_rules import Rules
 from rewardable.protocols import Sampler, Task
-from rewardable.records import Outcome, Policy, Prompt, SamplingSpec
+from rewardable.records import FinishReason, Outcome, Policy, Prompt, SamplingSpec
 from rewardable.store import Run
 from rewardable.workflows.events import Event, OnEvent
 
@@ -27,8 +27,10 @@ def read_free(
     for policy in policies:
         rows: list[Seen] = []
         graded = run.rollouts(policy_key=policy.key, spec_key=spec.key, prompt_keys=list(place))
+        ungraded = 0
         for rollout, verdict in graded:
             if verdict is None or verdict.outcome is Outcome.UNGRADED:
+                ungraded += 1
                 continue
             text = rollout.completion.text
             rows.append(
@@ -40,11 +42,12 @@ def read_free(
                     solution=verdict.labels.get("solution"),
                     success=verdict.outcome is Outcome.CORRECT,
                     answered=verdict.reason != "no answer",
+                    truncated=rollout.completion.finish_reason is FinishReason.LENGTH,
                 )
             )
         if not rows:
             raise DataError(f"no rollout of {policy.name} is graded: nothing can be located.")
-        found.append(PolicyRollouts(policy=policy, rows=tuple(rows)))
+        found.append(PolicyRollouts(policy=policy, rows=tuple(rows), ungraded=ungraded))
     return found
 
 

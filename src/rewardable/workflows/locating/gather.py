@@ -142,7 +142,7 @@ class _Gathering:
                     seed=config.seed,
                 )  # fmt: skip
                 self._given[policy.policy.name, tokens] = drawn
-        for kind in config.arms or largest_classes(self._rollouts, self._prompts):
+        for kind in config.arms or largest_classes(self._rollouts, self._prompts, config):
             self._arms[kind] = class_openings(self._rollouts, self._prompts, kind, spell, config)
         for texts_P in (*self._given.values(), *self._arms.values()):
             for i, texts in enumerate(texts_P):
