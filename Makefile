@@ -19,9 +19,9 @@ test: setup-dev
 	$(BIN)/pyright src
 	$(TESTS) tests
 
-# the tests that need neither torch nor a browser
+# the pure tier: no models, no verbs, no other programs' data
 check: setup-dev
-	$(TESTS) tests/unit tests/golden tests/architecture
+	$(TESTS) tests/unit tests/architecture -m 'not slow and not browser and not whole'
 
 slow: setup-dev
 	$(BIN)/python -m pytest tests -m slow

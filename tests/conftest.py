@@ -12,6 +12,17 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
+WHOLE = ("cli", "workflows", "golden", "torch", "browser", "slow")
+"""Folders whose tests run whole verbs, other programs' data, models: not the pure tier."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is not pure, so that `make check` runs the rest alone."""
+    for item in items:
+        if set(WHOLE) & set(item.path.relative_to(ROOT).parts):
+            item.add_marker(pytest.mark.whole)
+
+
 def _skip_or_fail(reason: str) -> None:
     if os.environ.get("REWARDABLE_REQUIRE_DATA") == "1":
         pytest.fail(f"REWARDABLE_REQUIRE_DATA=1 but {reason}")

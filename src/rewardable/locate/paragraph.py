@@ -8,7 +8,6 @@ from rewardable.locate.coverage_split import SHARE
 from rewardable.locate.gathered import Gathered
 from rewardable.results import Estimate, Label, Row, Table
 
-
 TRIFLE = 0.01
 """Share of truncated rollouts that is worth a sentence."""
 
@@ -176,10 +175,9 @@ def _doses(tables: Mapping[str, Table], before: str, after: str) -> Said:
     tokens = int(row.estimate.value)
     share = _find(tables, "interventions", metric="share of the gap", tokens=tokens, **told)
     much = "half of the gap" if share is None else f"{_number(share.estimate)} of the gap"
-    plural = "" if tokens == 1 else "s"
+    closes = "token, given to {}, closes" if tokens == 1 else "tokens, given to {}, close"
     return (
-        f"{tokens} opening token{plural} of {before}, given to {after}, close{'' if plural else 's'} "
-        f"{much} in pass@1.",
+        f"Of {before}'s openings {tokens} {closes.format(after)} {much} in pass@1.",
         [row, *([] if share is None else [share])],
     )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from rewardable.locate.gathered import Gathered
 from rewardable.locate.opening_tables import openings_table
 from rewardable.locate.paragraph import paragraph_table
-from rewardable.locate.speller import Speller
 from rewardable.locate.series_table import series_table
+from rewardable.locate.speller import Speller
 from rewardable.locate.tables import (
     drift_table,
     entries_table,
