@@ -61,6 +61,12 @@ def tables(fake: ModuleType) -> dict[str, Table]:
     return measure_run(run, config)
 
 
+@pytest.fixture(scope="module")
+def html(tables: dict[str, Table]) -> str:
+    """The page, drawn once."""
+    return report_html(tables, title="t")
+
+
 def quoting(tables: dict[str, Table], *texts: str) -> dict[str, Table]:
     """Return few tables that quote ``texts`` as prompt key, prompt and completion."""
     common = {"task": "countdown", "policy": "base", "spec": "T=1", "rank": 0, "side": "before"}
@@ -84,8 +90,8 @@ def test_verdict_comes_first_in_words(tables: dict[str, Table], tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_every_section_is_there(tables: dict[str, Table]) -> None:
-    page = Page(report_html(tables, title="t"))
+def test_every_section_is_there(tables: dict[str, Table], html: str) -> None:
+    page = Page(html)
     shown = " ".join(page.text)
     for heading in (
         "All policies at a glance", "What a budget of samples reaches", "Coverage of solutions",
@@ -98,8 +104,7 @@ def test_every_section_is_there(tables: dict[str, Table]) -> None:
     assert all(attrs.get("role") == "img" for tag, attrs in page.elements if tag == "svg")
 
 
-def test_the_page_needs_no_network_and_runs_no_script(tables: dict[str, Table]) -> None:
-    html = report_html(tables, title="t")
+def test_the_page_needs_no_network_and_runs_no_script(tables: dict[str, Table], html: str) -> None:
     page = Page(html)
     scripts = [attrs for tag, attrs in page.elements if tag == "script"]
     assert scripts == [{"type": "application/json", "id": "tables"}]
@@ -112,8 +117,8 @@ def test_the_page_needs_no_network_and_runs_no_script(tables: dict[str, Table]) 
     assert not re.search(r"url\((?!['\"]?(#|data:))", html)
 
 
-def test_the_tables_are_in_the_page(tables: dict[str, Table]) -> None:
-    block = json.loads(Page(report_html(tables, title="t")).block)
+def test_the_tables_are_in_the_page(tables: dict[str, Table], html: str) -> None:
+    block = json.loads(Page(html).block)
     assert set(block) == set(tables)
     rows = block["curves"]["rows"]
     assert len(rows) == len(tables["curves"].rows)
