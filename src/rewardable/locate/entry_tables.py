@@ -62,6 +62,12 @@ class Forced:
         shares = (self.c_L / np.maximum(self.n_L, 1)).tolist()
         return {k: s for k, s, n in zip(keys, shares, self.n_L.tolist(), strict=True) if n}
 
+    @property
+    def size(self) -> dict[tuple[int, int], int]:
+        """(prompt, family) -> graded rollouts."""
+        keys = zip(self.prompt_L.tolist(), self.family_L.tolist(), strict=True)
+        return dict(zip(keys, self.n_L.tolist(), strict=True))
+
 
 def split_rows(
     before: Free,
@@ -137,6 +143,12 @@ def forced_rows(
     chosen, measured = (_access(free[1].counts(n_prompts, half)) for half in halves)
     is_low = np.array([chosen.get(pair, 0.0) < low for pair in pairs])
     rates = [np.array([one.rate[pair] for pair in pairs]) for one in forced]
+    drawn = [np.array([one.size[pair] for pair in pairs]) for one in forced]
+    sizes = {
+        "forced execution, before": drawn[0],
+        "forced execution, after": drawn[1],
+        "change of forced execution": drawn[0] + drawn[1],
+    }
     access = np.array([measured.get(pair, 0.0) for pair in pairs])
     prompt = np.array([pair[0] for pair in pairs])
     rows: list[Row] = []
@@ -149,7 +161,7 @@ def forced_rows(
             "access, after (other half)": access,
         }
         rows += [
-            _family_row(told, metric, value, prompt, keep, n_prompts, level)
+            _family_row(told, metric, value, prompt, keep, n_prompts, level, sizes.get(metric))
             for metric, value in values.items()
         ]
     rows += _contrast_rows(rates, prompt, is_low, n_prompts, labels, level)
@@ -209,17 +221,20 @@ def _shared(forced: tuple[Forced, Forced]) -> list[tuple[int, int]]:
 
 def _family_row(
     labels: dict[str, Label], metric: str, value_L: Floats, prompt_L: Ints, keep_L: Bools,
-    n_prompts: int, level: float,
+    n_prompts: int, level: float, size_L: Ints | None = None,
 ) -> Row:  # fmt: skip
-    """Average over the families of a prompt, then over prompts."""
+    """Average over the families of a prompt, then over prompts; ``size_L``: graded rollouts."""
     mean_P = _mean_P(value_L, prompt_L, keep_L, n_prompts)
     mean_P = mean_P[~np.isnan(mean_P)]
     if mean_P.size == 0:
         return row(labels, plain(float("nan"), method="no such family"), metric=metric)
-    bounds = (0.0, 1.0) if mean_P.min() >= 0 and "change" not in metric else (-1.0, 1.0)
+    signed = "change" in metric or "minus" in metric
+    bounds = (-1.0, 1.0) if signed else (0.0, 1.0)
     found = mean_interval(mean_P, level=level, bounds=bounds)
     families = int(keep_L.sum())
-    return row(labels, claim(found, n_prompts=mean_P.size), metric=metric, families=families)
+    graded = 0 if size_L is None else int(size_L[keep_L].sum())
+    estimate = claim(found, n_prompts=mean_P.size, n_graded=graded)
+    return row(labels, estimate, metric=metric, families=families)
 
 
 def _mean_P(value_L: Floats, prompt_L: Ints, keep_L: Bools, n_prompts: int) -> Floats:  # noqa: N802

@@ -70,6 +70,7 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
         return []
     totals = [int(g.prompts[i].facts["totals"]["solution"]) for i in kept]
     split = split_coverage(sides[0], sides[1], totals, k, seed=g.look.seed)
+    graded = sum(one.n for side in sides for one in side)
     values = {
         "change of coverage": split.change_P,
         "access part of coverage": split.access_P,
@@ -84,6 +85,7 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
             claim(
                 mean_interval(value, level=g.look.level, bounds=(-1.0, 1.0)),
                 n_prompts=len(kept),
+                n_graded=graded,
                 warnings=warn,
             ),
             metric=metric,
@@ -92,7 +94,7 @@ def _coverage_rows(g: Gathered, j: int, told: dict[str, Label]) -> list[Row]:
         for metric, value in values.items()
     ]
     share = access_share(split.access_P, split.change_P, g.look.level)
-    return [*rows, row(told, claim(share, n_prompts=len(kept)), metric=SHARE, k=k)]
+    return [*rows, row(told, claim(share, n_prompts=len(kept), n_graded=graded), metric=SHARE, k=k)]
 
 
 def _with_enough(before: list[PromptSample], after: list[PromptSample]) -> list[int]:

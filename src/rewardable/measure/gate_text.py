@@ -22,6 +22,9 @@ METRICS = (
 )  # fmt: skip
 """Names before ``@``; ``pass^8`` is written without one."""
 
+NUMBERS = ("support", "solutions", "distinct", "best")
+"""Metrics that are no shares: per cent of a level and points mean nothing there."""
+
 NO_BUDGET = "trainability"
 """The metric that may stand without a number: its group is the run's."""
 
@@ -68,6 +71,7 @@ def parse_gate(text: str) -> Gate:
         near = suggest(verb, (FALLS, RISES))
         raise _bad(text, f"{verb!r} is none of falls, rises, < and >.{near}")
     amount, relative, rest = _amount(text, verb, rest)
+    _check_reach(text, metric, verb, amount, relative)
     task, policy = _scope(text, rest)
     return Gate(
         text=" ".join(tokens), metric=metric, k=k, verb=verb, amount=amount, relative=relative,
@@ -116,6 +120,19 @@ def _amount(text: str, verb: str, rest: list[str]) -> tuple[float, bool, list[st
         raise _bad(text, "write either % or points, not both")
     value = float(found[1])
     return (value / 100 if unit else value), change and unit == "%", rest
+
+
+def _check_reach(text: str, metric: str, verb: str, amount: float, relative: bool) -> None:
+    """Refuse a threshold that no value can cross, and units that the metric does not have."""
+    if verb == FALLS and relative and amount >= 1:
+        raise _bad(text, "nothing falls by more than 100%")
+    if relative:
+        return
+    if metric in NUMBERS:
+        if re.search(r"\d\s*(%|points?\b)", text):
+            raise _bad(text, f"{metric} is no share; write a plain number, or a fall in %")
+    elif amount > 1:
+        raise _bad(text, f"{metric} is a share from 0 to 1; write 5%, 5 points or 0.05")
 
 
 def _scope(text: str, rest: list[str]) -> tuple[str, str]:

@@ -266,6 +266,10 @@ def _text(case: _Case, estimate: Estimate, outcome: str) -> str:
     figures = f"{100 * case.config.level:.4g} % interval, {plural(estimate.n_prompts, 'prompt')}"
     figures += f", {plural(estimate.n_graded, 'graded rollout')}"
     figures += f", {estimate.n_ungraded} ungraded" if estimate.n_ungraded else ""
+    if estimate.bound_low is not None and estimate.bound_high is not None:
+        factor, unit = (100, " %") if gate.relative else (1, "")
+        ends = (f"{end * factor:.4g}" for end in (estimate.bound_low, estimate.bound_high))
+        figures += f": {' to '.join(ends)}{unit} whatever they are"
     moved = _figures(gate, estimate)
     return f"{gate.text}: {word}; {case.task.task}, {who}: {gate.name} {moved} ({figures})"
 

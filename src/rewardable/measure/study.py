@@ -341,6 +341,10 @@ def _graded_keys(arm: Arm) -> set[str]:
     return {key for key, n in zip(arm.samples.prompt_keys, n_P.tolist(), strict=True) if n > 0}
 
 
+LEFT_OUT = "are left out"
+"""Marks the warning that some prompts are not compared; the verdict repeats it."""
+
+
 def _left_out(arms: Sequence[Arm], kept: int, aside: int) -> tuple[str, ...]:
     everything = set[str]().union(*(arm.samples.prompt_keys for arm in arms))
     if len(everything) == kept:
@@ -348,7 +352,7 @@ def _left_out(arms: Sequence[Arm], kept: int, aside: int) -> tuple[str, ...]:
     listing = ", ".join(f"{arm.policy} at {arm.spec} has {arm.n_prompts}" for arm in arms)
     return (
         f"Task {arms[0].task}: {kept} of {len(everything)} prompts have graded rollouts of every "
-        f"policy and are compared; the other {len(everything) - kept} are left out ({listing})."
+        f"policy and are compared; the other {len(everything) - kept} {LEFT_OUT} ({listing})."
         + (
             f" {aside} of those left out have rollouts of every policy, but of some policy none "
             "that is graded; the bounds of pass@k and support@k include them."

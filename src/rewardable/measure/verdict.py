@@ -12,7 +12,7 @@ from rewardable.measure import clauses, doubts
 from rewardable.measure.arms import Arm, Pair
 from rewardable.measure.clauses import Claim, Source
 from rewardable.measure.rows import FALL, NONE, RISE, row
-from rewardable.measure.study import Study, TaskStudy
+from rewardable.measure.study import LEFT_OUT, Study, TaskStudy
 from rewardable.measure.words import listing, plural
 from rewardable.results import Row, Table
 
@@ -45,9 +45,13 @@ def verdict_table(study: Study, tables: Mapping[str, Table]) -> Table:
         name="verdict",
         title="Verdict",
         rows=tuple(rows),
-        notes=(*notes, BAND_CAVEAT, CAVEAT),
+        notes=(*notes, *_left_out(study), BAND_CAVEAT, CAVEAT),
         provenance=study.provenance,
     )
+
+
+def _left_out(study: Study) -> list[str]:
+    return [note for task in study.tasks for note in task.warnings if LEFT_OUT in note]
 
 
 def _subjects(task: TaskStudy) -> Sequence[Pair | Arm]:
@@ -154,7 +158,8 @@ def _what_happened(
     elif fell:
         words = f"{after} reaches less than {before}: {fell} fell; {unshown}"
     elif not rose and rate == NONE:
-        return f"no change is shown between {before} and {after}"
+        what = listing(["pass@1", *named[NONE]]).replace(" and ", " or ")
+        return f"no change of {what} is shown between {before} and {after}"
     else:
         words = f"{unshown} between {before} and {after}"
     words += f"; {rose} rose" if rose else ""

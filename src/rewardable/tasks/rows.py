@@ -76,4 +76,7 @@ def _load(name: str, where: str, split: str) -> list[Row]:
     try:
         return [dict(row) for row in load_dataset(where, split=split)]
     except (OSError, ValueError) as error:
-        raise DataError(f"cannot load {where}, split {split!r}: {error}") from error
+        raise DataError(
+            f"cannot load {where}, split {split!r}: {error}. Pass {name}:path=FILE.jsonl to read a "
+            "local copy."
+        ) from error

@@ -79,6 +79,8 @@ def test_prompts_without_any_grade_are_told_and_bounded(
     )
     assert any("8 of 40 rollouts of trained at T=1 are ungraded (timeout: 8)" in note
                for note in tables["overview"].notes)  # fmt: skip
+    assert any("prompts have graded rollouts of every policy and are compared; the other" in note
+               for note in tables["verdict"].notes)  # fmt: skip
     assert any("2 of those left out have rollouts of every policy" in note
                for note in tables["overview"].notes)  # fmt: skip
 

@@ -15,6 +15,7 @@ from rewardable.tasks import load_task
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.locate import LocateResult, locate
 from rewardable.workflows.locating.config import LocateConfig
+from rewardable.workflows.locating.reference import OTHER_PROMPTS
 
 TASK = "countdown-steps:numbers=3,min_families=3,values=1-10,targets=10-50"
 PROMPTS, N = 48, 48
@@ -24,7 +25,7 @@ def table(access: list[float], execution: list[float]) -> dict[str, dict[str, fl
     """Three families a prompt: started with ``access``, finished right with ``execution``."""
     task = load_task(TASK)
     rows: dict[str, dict[str, float]] = {}
-    for prompt in task.prompts(PROMPTS, 0):
+    for prompt in (*task.prompts(PROMPTS, 0), *task.prompts(PROMPTS, OTHER_PROMPTS)):
         right = {step.entry: step.text for step in task._steps(prompt)}
         chosen = sorted(right)[:3]
         row: dict[str, float] = {}

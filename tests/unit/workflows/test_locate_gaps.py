@@ -144,3 +144,21 @@ def test_a_rule_that_cannot_be_read_is_refused_before_sampling(tmp_path: Path, e
     with pytest.raises(ConfigError):
         run(tmp_path, look, base={"table": answers(0.9)}, later={"table": answers(0.1)})
     assert not (tmp_path / "out").exists()
+
+
+def test_the_format_is_looked_at_on_prompts_that_are_not_located_on(tmp_path: Path):
+    file = tmp_path / "few.jsonl"
+    rows = [{"question": f"What is {i} + {i}?", "answer": f"#### {2 * i}"} for i in range(40)]
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    task = f"gsm8k:path={file}"
+    located = {prompt.key for prompt in load_task(task).prompts(PROMPTS, 0)}
+    others = {prompt.key for prompt in load_task(task).prompts(PROMPTS, 1_000_003)}
+    look = Look(methods=("openings",))
+    result = run(
+        tmp_path, look, task,
+        base={"table": {"*": {"It is 4. \\boxed{4}": 0.5, "So: \\boxed{3}": 0.5}}},
+        later={"table": {"*": {"It is 4. \\boxed{4}": 0.9, "So: \\boxed{3}": 0.1}}},
+    )  # fmt: skip
+    shares = [row.estimate.n_prompts for row in result.tables["format"].rows]
+    assert 0 < len(others - located) < len(others)
+    assert shares == [len(others - located)] * 2

@@ -42,6 +42,8 @@ def format_shares(
     grade(run, on_event=on_event)
     by_source = {policy.source: policy for policy in run.policies()}
     keys = {prompt.key for prompt in run.prompts(task.name)}
+    looked_at = {prompt.key for prompt in task.prompts(config.prompts, config.prompts_seed)}
+    keys = keys - looked_at or keys  # a small file may leave no others
     return [_share(run, by_source[source].key, source, keys) for source in config.policies]
 
 
