@@ -21,6 +21,8 @@ def paragraph_table(g: Gathered, tables: Mapping[str, Table]) -> Table:
             sentence, used = build(tables, before, after)
             notes += [sentence] if sentence else []
             rows += used
+    if not notes and len(g.names) > 1:
+        notes = ["The methods that ran give tables alone; they stand in the report."]
     if not notes:
         notes = ["Nothing to compare: name a trained policy beside the base."]
     return Table(

@@ -31,11 +31,12 @@ def series_table(g: Gathered) -> Table:
     started = [_started(one, sampled, g.code[""]) for one in counts]
     lives = family_lives(started, [one.n_P for one in counts], level=g.look.level)
     certified = [life for life in lives if life.certified]
-    rows += _timeline_rows(g, certified, size_JP)
+    rows += _timeline_rows(g, lives, size_JP)
     notes = (
         f"{len(certified)} of {len(lives)} (prompt, family) pairs of {g.names[0]} fell certifiably "
-        f"by {g.names[-1]} (exact intervals, Bonferroni over all pairs); the {MOST_FAMILIES} that "
-        "were started most are shown, with the checkpoint at which each was last seen.",
+        f"by {g.names[-1]} (exact intervals, Bonferroni over all pairs); up to "
+        f"{MOST_FAMILIES} that fell or were seen no more are shown, certified and most started "
+        "first, with the checkpoint at which each was last seen.",
         "Families still started: those that one half of the first policy's samples starts, looked "
         "for in the other half and in a half of every later policy's samples.",
     )
@@ -86,9 +87,10 @@ def _alive_rows(g: Gathered) -> list[Row]:
 
 
 def _timeline_rows(g: Gathered, lives: Sequence[FamilyLife], size_JP: np.ndarray) -> list[Row]:
-    """Return access by checkpoint of the families that fell, those started most first."""
+    """Return access by checkpoint of families that fell or are seen no more, certified first."""
     name_of = {code: name for name, code in g.code.items()}
-    shown = sorted(lives, key=lambda life: -life.counts[0])[:MOST_FAMILIES]
+    fell = [life for life in lives if life.certified or life.upper is not None]
+    shown = sorted(fell, key=lambda life: (not life.certified, -life.counts[0]))[:MOST_FAMILIES]
     rows: list[Row] = []
     for life in shown:
         for j, (name, count) in enumerate(zip(g.names, life.counts, strict=True)):
@@ -105,6 +107,7 @@ def _timeline_rows(g: Gathered, lives: Sequence[FamilyLife], size_JP: np.ndarray
                     family=name_of[life.family],
                     prompt=g.prompts[life.prompt].text[-60:],
                     last_seen=g.names[life.last_seen],
+                    certified=life.certified,
                 )
             )  # fmt: skip
     return rows

@@ -90,6 +90,7 @@ def test_a_fall_is_shown_family_by_family_along_the_checkpoints(tmp_path: Path):
     )  # fmt: skip
     shown = result.tables["series"].select(metric="access of a family that fell")
     assert {str(row.labels["last_seen"]) for row in shown} == {"b"}
+    assert any("tables alone" in one for one in result.paragraph)
     by_policy = {
         name: [row.estimate for row in shown if row.labels["policy"] == name] for name in "abc"
     }
