@@ -80,6 +80,15 @@ def test_a_users_mistake_inside_an_engine_stays_one(kit: Any) -> None:
         generate(kit.Sampler(before=crash), kit.prompts, 1, kit.spec, kit.Sink())
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Handle SIGINT as a terminal's program does; one started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_flushes_and_goes_on_up(kit: Any) -> None:
     def interrupt(count: int) -> None:
         if count == 4:
@@ -91,6 +100,7 @@ def test_an_interrupt_flushes_and_goes_on_up(kit: Any) -> None:
     assert len(sink.rows) == 4
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_during_a_write_waits_for_its_end(kit: Any) -> None:
     class Slow(kit.Sink):
         def add_rollouts(self, rollouts: Any) -> None:
