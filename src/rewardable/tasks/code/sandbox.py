@@ -170,7 +170,7 @@ def _environment() -> dict[str, str]:
     """Return the whole environment of the box: nothing of the caller's."""
     return {
         "PATH": "/usr/bin:/bin",
-        "HOME": "/tmp",
+        "HOME": "/box",
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",

@@ -60,6 +60,10 @@ def die_with_parent() -> None:
         libc().prctl(_PDEATHSIG, 9, 0, 0, 0)
 
 
+WORK = "/box"
+"""Where a solution stands inside its own root."""
+
+
 def enter_namespaces() -> list[str]:
     """Give this process's next children own process numbers, network and IPC; name what works.
 
@@ -82,7 +86,10 @@ def enter_namespaces() -> list[str]:
 
 
 def build_root(folder: str, limits: Limits, readable: tuple[str, ...]) -> bool:
-    """Make a small file system the only one: the interpreter read-only, an own /tmp, no /proc."""
+    """Make a small file system the only one: the interpreter read-only, an own /box, no /proc.
+
+    The solution works in /box and not in /tmp, where the interpreter itself may lie.
+    """
     calls = libc()
     try:
         _require(calls.unshare(_NEWNS))
@@ -93,13 +100,15 @@ def build_root(folder: str, limits: Limits, readable: tuple[str, ...]) -> bool:
             _show(calls, path, folder)
         for device in _DEVICES:
             _bind(calls, f"/dev/{device}", f"{folder}/dev/{device}")
-        os.mkdir(f"{folder}/tmp")
-        os.chmod(f"{folder}/tmp", 0o1777)
+        for name in (WORK, "/tmp"):
+            os.makedirs(f"{folder}{name}", exist_ok=True)
+            os.chmod(f"{folder}{name}", 0o1777)
         os.chdir(folder)
         _require(calls.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."))
         _require(calls.umount2(b".", _MNT_DETACH))
-        os.chdir("/tmp")
+        os.chdir(WORK)
     except (OSError, KeyError):
+        calls.umount2(folder.encode(), _MNT_DETACH)
         return False
     return True
 
