@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-WHOLE = ("cli", "workflows", "golden", "torch", "browser", "slow")
-"""Folders whose tests run whole verbs, other programs' data, models: not the pure tier."""
+WHOLE = ("cli", "workflows", "report", "golden", "torch", "browser", "slow")
+"""Folders whose tests run whole verbs, draw pages, read data or models: not the pure tier."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -93,12 +93,12 @@ def exact(access: np.ndarray, solution_FS: np.ndarray, k: int) -> float:
 
 
 def test_swapped_coverage_is_unbiased_where_pools_suffice():
-    """200 pairs of samples from known factors; forced pools as large as the budget."""
+    """120 pairs of samples from known factors; forced pools as large as the budget."""
     rng = np.random.default_rng(5)
     access = np.array([0.5, 0.3, 0.2]), np.array([0.85, 0.1, 0.05])
     solution = rng.dirichlet(np.ones(6), 3)[:, :4] * 0.8, rng.dirichlet(np.ones(6), 3)[:, :4]
     k, found = 16, []
-    for _ in range(200):
+    for _ in range(120):
         pair = []
         for a, e in zip(access, solution, strict=True):
             free = draw(rng, a, e, 64)

@@ -116,12 +116,12 @@ def test_rose_and_fell_are_said_only_of_intervals_without_zero(fake: ModuleType)
 def test_unchanged_policies_seldom_cry_wolf(fake: ModuleType) -> None:
     rng = np.random.default_rng(5)
     alarms = 0
-    for seed in range(10):
+    for seed in range(6):
         rate = rng.beta(0.6, 2.0, 50)
         run, policies = pair_of(fake, rate, rate, n=32, seed=seed + 10)
         verdict = compare(run, policies, draws=300)
         alarms += verdict.select(topic="plain")[0].labels["tone"] != "none"
-    assert alarms <= 2
+    assert alarms <= 1
 
 
 @pytest.mark.parametrize(
