@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
-from train_base import EOS, PAD, build_pool, draw, encode
+from train_base import build_pool, collate, draw
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -81,15 +81,7 @@ def batch(
     """Return (ids_BT, labels_BT); only completions are learned."""
     old = round(size * share)
     drawn = [draw(rng, pool) for _ in range(old)] + [draw_route(rng) for _ in range(size - old)]
-    rows = [(encode(tokenizer, p), [*encode(tokenizer, c), EOS]) for p, c in drawn]
-    width = max(len(p) + len(c) for p, c in rows)
-    ids_BT = torch.full((size, width), PAD)
-    labels_BT = torch.full((size, width), -100)
-    for i, (prompt, completion) in enumerate(rows):
-        n, m = len(prompt), len(completion)
-        ids_BT[i, : n + m] = torch.tensor(prompt + completion)
-        labels_BT[i, n : n + m] = torch.tensor(completion)
-    return ids_BT, labels_BT
+    return collate(tokenizer, drawn)
 
 
 def train(args: argparse.Namespace) -> None:

@@ -117,8 +117,15 @@ def draw(rng: random.Random, pool: list[Instance]) -> tuple[str, str]:
 def batch(
     rng: random.Random, tokenizer: PreTrainedTokenizerFast, pool: list[Instance], size: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (ids_BT, labels_BT), right-padded; only the completion is learned."""
-    drawn = [draw(rng, pool) for _ in range(size)]
+    """Return (ids_BT, labels_BT) of drawn prompts and step texts."""
+    return collate(tokenizer, [draw(rng, pool) for _ in range(size)])
+
+
+def collate(
+    tokenizer: PreTrainedTokenizerFast, drawn: list[tuple[str, str]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (ids_BT, labels_BT), right-padded; only completions are learned."""
+    size = len(drawn)
     rows = [(encode(tokenizer, p), [*encode(tokenizer, c), EOS]) for p, c in drawn]
     width = max(len(p) + len(c) for p, c in rows)
     ids_BT = torch.full((size, width), PAD)

@@ -8,7 +8,7 @@ import pytest
 
 from rewardable.engines.fake import FakePolicy
 from rewardable.store import Run
-from rewardable.workflows import sample as sampling
+from rewardable.workflows import policies as opening
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.grade import grade
 from rewardable.workflows.sample import open_run, sample
@@ -25,7 +25,7 @@ def graded_run(
         "before": FakePolicy("before", {"*": BEFORE}),
         "after": FakePolicy("after", {"*": AFTER}),
     }
-    monkeypatch.setattr(sampling, "open_engine", lambda source, options: fakes[source])
+    monkeypatch.setattr(opening, "open_engine", lambda source, options: fakes[source])
     config = RunConfig(policies=tuple(fakes), task="divisible", n=n, prompts=prompts, group=2)
     run = open_run(path, config)
     sample(run, config)

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from rewardable.locate.rollouts import PolicyRollouts
 from rewardable.protocols import TokenReader
 
 
+@dataclass(frozen=True, kw_only=True)
 class Speller:
-    """Text of token ids, as the first policy's tokenizer spells them, each spelled once."""
+    """Text of the beginnings that :func:`spell` read; it keeps no engine.
 
-    def __init__(self, engine: object) -> None:
-        self._engine = engine
-        self._known: dict[tuple[int, ...], str] = {}
+    knows_text: whether the engine could tell the text of its tokens.
+    """
 
-    @property
-    def knows_text(self) -> bool:
-        """Whether the engine can tell the text of its tokens."""
-        return isinstance(self._engine, TokenReader)
+    known: Mapping[tuple[int, ...], str]
+    knows_text: bool
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text; "" where the engine cannot tell."""
-        key = tuple(ids)
-        if key not in self._known:
-            engine = self._engine
-            self._known[key] = (
-                "".join(engine.pieces(key)) if isinstance(engine, TokenReader) else ""
-            )
-        return self._known[key]
+        """Return the text; "" where the engine could not tell."""
+        return self.known[tuple(ids)] if self.knows_text else ""
 
-    def let_go(self, rollouts: Sequence[PolicyRollouts], tokens: int) -> None:
-        """Spell all beginnings of so many tokens, so that the engine may be closed."""
-        for policy in rollouts:
-            for one in policy.rows:
-                self.text(one.token_ids[:tokens])
+
+def spell(engine: object, rollouts: Sequence[PolicyRollouts], lengths: Collection[int]) -> Speller:
+    """Spell all beginnings of these lengths, each once."""
+    known: dict[tuple[int, ...], str] = {}
+    if not isinstance(engine, TokenReader):
+        return Speller(known=known, knows_text=False)
+    for policy in rollouts:
+        for one in policy.rows:
+            for ids in {one.token_ids[:length] for length in lengths}:
+                if ids not in known:
+                    known[ids] = "".join(engine.pieces(ids))
+    return Speller(known=known, knows_text=True)

@@ -29,8 +29,8 @@ def read_rows(name: str, path: str, hub: str, split: str) -> list[Row]:
     if not path or not place.exists() or (place.is_dir() and not _files(place)):
         if path and not place.is_dir():
             raise DataError(f"{name}: there is no {path}; pass path=FILE.jsonl or a folder.")
-        return _load(name, path or hub, split)
-    return [row for file in _files(place) for row in _read(file)]
+        return from_datasets(name, path or hub, split)
+    return [row for file in _files(place) for row in read_file(file)]
 
 
 def seeded(items: Sequence[T], count: int, seed: int, name: str, aside: str = "") -> list[T]:
@@ -53,7 +53,8 @@ def _files(place: Path) -> list[Path]:
     return sorted(file for file in place.iterdir() if file.suffix in (".json", ".jsonl"))
 
 
-def _read(path: Path) -> list[Row]:
+def read_file(path: Path) -> list[Row]:
+    """Return the objects of a file; DataError for anything but JSON."""
     try:
         text = path.read_text(encoding="utf-8")
         if text.lstrip().startswith("["):
@@ -65,7 +66,13 @@ def _read(path: Path) -> list[Row]:
         ) from error
 
 
-def _load(name: str, where: str, split: str) -> list[Row]:
+def from_datasets(name: str, where: str, split: str, subset: str = "") -> list[Row]:
+    """Return the rows of a folder or a hub name that ``datasets`` reads.
+
+    Raises
+    ------
+    DataError: it cannot be read. MissingExtraError: ``datasets`` is not installed.
+    """
     try:
         from datasets import load_dataset
     except ImportError as error:
@@ -74,7 +81,7 @@ def _load(name: str, where: str, split: str) -> list[Row]:
             f"{name}:path=FILE.jsonl."
         ) from error
     try:
-        return [dict(row) for row in load_dataset(where, split=split)]
+        return [dict(row) for row in load_dataset(where, subset or None, split=split)]
     except (OSError, ValueError) as error:
         raise DataError(
             f"cannot load {where}, split {split!r}: {error}. Pass {name}:path=FILE.jsonl to read a "

@@ -27,6 +27,7 @@ from rewardable.tasks.perturb import paraphrased
 from rewardable.workflows.adaptive import need_of, reopened, stored_outcomes
 from rewardable.workflows.config import FREE_KEYS, RunConfig
 from rewardable.workflows.events import Event, OnEvent, ignore
+from rewardable.workflows.policies import in_turn
 from rewardable.workflows.screen import add_screen, for_screens, screens_of, wants_screen
 
 
@@ -75,11 +76,10 @@ def sample(
     prompts = {task.name: _prompts(run, task, config) for task in tasks}
     run.add_specs(config.specs)
     draw = _Draw(run, config, on_event, retry_failed, workers, timeout_s)
-    options = config.engine_options()
     opened: list[tuple[str, EngineOptions, str]] = []
     reports: list[SampleReport] = []
-    for position, source in enumerate(config.policies):
-        engine = open_engine(source, options)
+
+    def visit(position: int, source: str, options: EngineOptions, engine: Engine) -> None:
         run.add_policies([_named(run, engine.policy, source)])
         opened.append((source, options, engine.policy.key))
         stage = f"policy {position + 1}/{len(config.policies)} {engine.policy.name}"
@@ -92,8 +92,8 @@ def sample(
             few = replace(draw, config=for_screens(config))
             what = f"{stage} on {task.name}"
             reports.append(few(engine, task, list(run.prompts(task.name)), config.specs[0], what))
-        if position == 0 and not (config.template_from or config.own_templates):
-            options = _like_base(options, engine, source)
+
+    in_turn(config, visit)
     return _sum(reports + _taken_up_again(draw, opened, tasks, prompts))
 
 
@@ -122,6 +122,7 @@ def _taken_up_again(
                 what = _stage(f"taken up again, {engine.policy.name}", task, spec, config)
                 done = draw(engine, task, rows, spec, what, rule.to_the_end)
                 reports.append(replace(done, rollouts=done.new))
+        del engine  # before the next one is opened
     return reports
 
 
@@ -138,13 +139,6 @@ def _named(run: Run, policy: Policy, source: str) -> Policy:
                 f"{source} and {known.source} are the same policy, to the byte; name one of them."
             )
     return replace(policy, source=source)
-
-
-def _like_base(options: EngineOptions, base: Engine, source: str) -> EngineOptions:
-    """Return options that give every later policy the base's prompt template."""
-    if base.policy.template == "raw":
-        return replace(options, prompt_format="raw")
-    return replace(options, template_from=source)
 
 
 def _prompts(run: Run, task: Task, config: RunConfig) -> list[Prompt]:

@@ -12,7 +12,7 @@ from rewardable.engines.fake import FakePolicy
 from rewardable.protocols import Task, Verifier
 from rewardable.records import Completion, Outcome
 from rewardable.tasks import catalog, load_task, task_names
-from rewardable.workflows import sample as sampling
+from rewardable.workflows import policies as opening
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.grade import grade
 from rewardable.workflows.sample import open_run, sample
@@ -50,7 +50,7 @@ def test_the_file_alone_is_a_task(row):
 def test_with_the_row_it_goes_through_a_run(row, tmp_path, monkeypatch):
     monkeypatch.setattr(catalog, "CATALOG", catalog.CATALOG | row)
     assert ("letters", "how often a letter occurs in a word") in task_names()
-    monkeypatch.setattr(sampling, "open_engine", lambda *_: FakePolicy("base", {"*": {"2": 1.0}}))
+    monkeypatch.setattr(opening, "open_engine", lambda *_: FakePolicy("base", {"*": {"2": 1.0}}))
     config = RunConfig(policies=("base",), task="letters", n=2, prompts=12, group=2)
     run = open_run(tmp_path / "run", config)
     sample(run, config)

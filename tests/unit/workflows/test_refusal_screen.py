@@ -8,7 +8,7 @@ import pytest
 
 from rewardable.engines.fake import FakePolicy
 from rewardable.tasks.refusal.requests import pairs
-from rewardable.workflows import sample as sampling
+from rewardable.workflows import policies as opening
 from rewardable.workflows.audit import audit
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.grade import grade, n_ungraded_yet
@@ -36,7 +36,7 @@ def made(monkeypatch, template="a chat template"):
     fakes = {table.__name__: FakePolicy(table.__name__, table) for table in (careful, loose)}
     for fake in fakes.values():
         object.__setattr__(fake, "policy", replace(fake.policy, template=template))
-    monkeypatch.setattr(sampling, "open_engine", lambda source, options: fakes[source])
+    monkeypatch.setattr(opening, "open_engine", lambda source, options: fakes[source])
     return {"policies": tuple(fakes), "task": "divisible", "group": 2}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardable.errors import DataError
 from rewardable.records import Prompt, user_prompt
+from rewardable.tasks.distinct import distinct_prompts
 from rewardable.tasks.extraction.compare import KINDS, Policy, kind_of
 from rewardable.tasks.extraction.generate import draw_record
 from rewardable.tasks.extraction.verify import ExtractionVerifier
@@ -21,7 +22,6 @@ _TEXT = (
     "Extract these fields from the text and give them as one JSON object.\n{fields}\n"
     "Dates are written YYYY-MM-DD.\n\nText: {text}"
 )
-_DRAWS_WITHOUT_NEWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +71,11 @@ class ExtractionTask:
         return (json.dumps(prompt.facts["fields"]),)
 
     def _generated(self, rng: random.Random, count: int) -> tuple[Prompt, ...]:
-        found: dict[str, Prompt] = {}
-        misses = 0
-        while len(found) < count and misses < _DRAWS_WITHOUT_NEWS:
+        def draw(_: int) -> Prompt:
             text, fields = draw_record(rng)
-            misses = misses + 1 if text in found else 0
-            found.setdefault(text, self._prompt(text, fields, {}))
-        if len(found) < count:
-            raise DataError(f"{self.name} has about {len(found)} notes, got count={count}.")
-        return tuple(found.values())
+            return self._prompt(text, fields, {})
+
+        return distinct_prompts(self.name, count, draw)
 
     def _from_row(self, row: Any, index: int) -> Prompt:
         row = row if isinstance(row, dict) else {}

@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rewardable.errors import ConfigError, DataError
+from rewardable.errors import ConfigError
 from rewardable.records import Prompt, user_prompt
+from rewardable.tasks.distinct import distinct_prompts
 from rewardable.tasks.logic.rules import (
     LETTERS,
     Instance,
@@ -26,7 +27,6 @@ _TEXT = (
     "Derive {goal}. Write one step a line: the number and the text of a rule whose left side is "
     "known. The last step derives {goal}."
 )
-_DRAWS_WITHOUT_NEWS = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,18 +77,13 @@ class LogicTask:
         DataError: the options leave too few.
         """
         rng = random.Random(f"logic {seed}")
-        found: dict[str, Prompt] = {}
-        misses = 0
-        while len(found) < count:
-            rules = rng.randint(self.config.rules.low, self.config.rules.high)
-            prompt = self._prompt(draw_instance(rng, self.config.letters, rules))
-            is_new = prompt is not None and prompt.text not in found
-            misses = 0 if is_new else misses + 1
-            if prompt is not None and is_new:
-                found[prompt.text] = prompt
-            if misses >= _DRAWS_WITHOUT_NEWS:
-                raise DataError(f"{self.name} has about {len(found)} prompts, got count={count}.")
-        return tuple(found.values())
+        config = self.config
+
+        def draw(_: int) -> Prompt | None:
+            rules = rng.randint(config.rules.low, config.rules.high)
+            return self._prompt(draw_instance(rng, config.letters, rules))
+
+        return distinct_prompts(self.name, count, draw)
 
     def gold_answers(self, prompt: Prompt) -> Sequence[str]:
         """Return every proof, written in an order in which its steps can be made."""

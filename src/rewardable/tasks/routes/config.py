@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from rewardable.errors import ConfigError, DataError, unknown_name
+from rewardable.errors import ConfigError, unknown_name
 from rewardable.records import Json, Prompt, user_prompt
+from rewardable.tasks.distinct import distinct_prompts
 from rewardable.tasks.options import Span, spec_of
 from rewardable.tasks.routes.constraints import (
     KINDS,
@@ -28,7 +29,6 @@ from rewardable.tasks.routes.verify import Goal, Policy, RoutesVerifier
 __all__ = ["RoutesTask", "direct_text", "instance_of", "steps_text"]
 
 VERSION = "1"
-_DRAWS_WITHOUT_NEWS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,17 +107,7 @@ class RoutesTask:
         DataError: the options do not leave so many.
         """
         rng = random.Random(f"routes {seed}")
-        found: dict[str, Prompt] = {}
-        misses = 0
-        while len(found) < count:
-            prompt = self._draw(rng, len(found))
-            is_new = prompt is not None and prompt.text not in found
-            misses = 0 if is_new else misses + 1
-            if prompt is not None and is_new:
-                found[prompt.text] = prompt
-            if misses >= _DRAWS_WITHOUT_NEWS:
-                raise DataError(f"{self.name} has about {len(found)} prompts, got count={count}.")
-        return tuple(found.values())
+        return distinct_prompts(self.name, count, lambda place: self._draw(rng, place))
 
     def gold_answers(self, prompt: Prompt) -> Sequence[str]:
         """Return the steps and the direct answer where the result is judged, as far as allowed."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rewardable.errors import ConfigError, DataError
+from rewardable.errors import ConfigError
 from rewardable.records import Prompt, digest, user_prompt
+from rewardable.tasks.distinct import distinct_prompts
 from rewardable.tasks.math.stated import gold_texts
 from rewardable.tasks.math.verify import MathVerifier, Policy
 from rewardable.tasks.options import Span, spec_of
@@ -16,7 +17,6 @@ from rewardable.tasks.words.templates import ITEMS, NAMES, TEMPLATES, Template
 
 VERSION = "1"
 TEST_SHARE = 5
-_DRAWS_WITHOUT_NEWS = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +61,7 @@ class WordProblemsTask:
         DataError: the options do not leave so many problems.
         """
         rng = random.Random(f"word problems {seed}")
-        found: dict[str, Prompt] = {}
-        misses = 0
-        while len(found) < count:
-            prompt = self._draw(rng)
-            is_new = prompt is not None and prompt.text not in found
-            misses = 0 if is_new else misses + 1
-            if prompt is not None and is_new:
-                found[prompt.text] = prompt
-            if misses >= _DRAWS_WITHOUT_NEWS:
-                raise DataError(f"{self.name} has about {len(found)} problems, got count={count}.")
-        return tuple(found.values())
+        return distinct_prompts(self.name, count, lambda _: self._draw(rng))
 
     def gold_answers(self, prompt: Prompt) -> Sequence[str]:
         """Return the answer in the forms that are read."""

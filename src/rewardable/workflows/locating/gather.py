@@ -14,7 +14,7 @@ from rewardable.locate.likelihood import Tokens
 from rewardable.locate.look import TOKEN_METHODS
 from rewardable.locate.opening_tables import class_openings, drawn_openings, largest_classes
 from rewardable.locate.rollouts import PolicyRollouts, entry_codes
-from rewardable.locate.speller import Speller
+from rewardable.locate.speller import Speller, spell
 from rewardable.locate.task_rules import Rules, choose_rules
 from rewardable.locate.traces import (
     Scores,
@@ -31,7 +31,7 @@ from rewardable.store import Run
 from rewardable.workflows.events import Event, OnEvent
 from rewardable.workflows.locating.config import LocateConfig
 from rewardable.workflows.locating.drawing import draw, read_forced, read_free
-from rewardable.workflows.locating.policies import opened
+from rewardable.workflows.policies import in_turn
 
 
 def gather(
@@ -44,8 +44,7 @@ def gather(
     rollouts = read_free(free, prompts, policies, rules)
     forced = Run.resume_or_create(path / "forced", {"forced": list(config.run.policies)})
     gathering = _Gathering(path, config, forced, task, prompts, rollouts, rules, on_event)
-    for position, engine in enumerate(opened(config.run)):
-        gathering.visit(position, engine)
+    in_turn(config.run, lambda position, _, __, engine: gathering.visit(position, engine))
     return gathering.finish()
 
 
@@ -108,10 +107,7 @@ class _Gathering:
 
     def _start(self, engine: Engine) -> None:
         config, methods = self._config.look, self._config.look.methods
-        self._speller = Speller(engine)
-        most = max(config.opening_tokens, *config.doses)
-        for tokens in {config.opening_tokens, *config.doses, most}:
-            self._speller.let_go(self._rollouts, tokens)
+        self._speller = spell(engine, self._rollouts, {config.opening_tokens, *config.doses})
         if "entries" in methods:
             self._want_entries()
         if "interventions" in methods and isinstance(engine, TokenReader):
@@ -134,16 +130,16 @@ class _Gathering:
 
     def _want_openings(self) -> None:
         """Ask for openings of every policy at every dose, and for the two largest classes."""
-        config, spell = self._config.look, self._spelled
+        config, spelled = self._config.look, self._spelled
         for policy in self._rollouts:
             for tokens in config.doses:
                 drawn = drawn_openings(
-                    policy, spell, len(self._prompts), tokens=tokens, count=config.dose_n,
+                    policy, spelled, len(self._prompts), tokens=tokens, count=config.dose_n,
                     seed=config.seed,
                 )  # fmt: skip
                 self._given[policy.policy.name, tokens] = drawn
         for kind in config.arms or largest_classes(self._rollouts, self._prompts, config):
-            self._arms[kind] = class_openings(self._rollouts, self._prompts, kind, spell, config)
+            self._arms[kind] = class_openings(self._rollouts, self._prompts, kind, spelled, config)
         for texts_P in (*self._given.values(), *self._arms.values()):
             for i, texts in enumerate(texts_P):
                 for text in set(texts):
