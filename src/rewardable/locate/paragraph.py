@@ -29,7 +29,7 @@ def paragraph_table(g: Gathered, tables: Mapping[str, Table]) -> Table:
         name="located",
         title="Where it was lost",
         rows=tuple(rows),
-        notes=(*notes, *_left_out(g), _covers()),
+        notes=(*notes, *_left_out(g), _rests_on(g)),
     )
 
 
@@ -51,8 +51,21 @@ def _left_out(g: Gathered) -> list[str]:
     return said
 
 
-def _covers() -> str:
-    return "Intervals cover prompts and samples, not training seeds."
+def _rests_on(g: Gathered) -> str:
+    """Say how much the figures rest on, and what their intervals cover."""
+    counts = ", ".join(
+        f"{len(one.rows)} free and {_n_forced(g, one.policy.name)} forced rollouts of "
+        f"{one.policy.name}"
+        for one in g.rollouts
+    )
+    return (
+        f"{len(g.prompts)} prompts: {counts}. Intervals cover prompts and samples, not training "
+        "seeds."
+    )
+
+
+def _n_forced(g: Gathered, name: str) -> int:
+    return sum(len(one.success) for one in g.results.get(name, {}).values())
 
 
 Said = tuple[str, list[Row]]
@@ -69,7 +82,7 @@ def _number(estimate: Estimate, sign: bool = False) -> str:
     form = "+.3f" if sign else ".3f"
     text = format(estimate.value, form)
     if estimate.low is None or estimate.high is None:
-        return f"{text} (no interval: {'; '.join(estimate.warnings) or estimate.method})"
+        return f"{text} ({'; '.join(estimate.warnings) or f'no interval: {estimate.method}'})"
     return f"{text} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 

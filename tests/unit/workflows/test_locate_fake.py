@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,6 +101,10 @@ def test_the_loss_of_coverage_lies_at_the_door(found: LocateResult):
     assert execution.value is not None
     assert execution.value > -0.02
     assert any("lost at the door" in sentence for sentence in found.paragraph)
+    assert re.match(
+        rf"{PROMPTS} prompts: {PROMPTS * N} free and [0-9]+ forced rollouts of base, ",
+        found.paragraph[-1],
+    )
     assert found.report.read_text(encoding="utf-8").count("<section") >= 4
 
 
