@@ -1,15 +1,15 @@
-"""GRPO through TRL's ``GRPOTrainer``, on prompts and verdicts of a task."""
+"""GRPO and RLOO through TRL's trainers, on prompts and verdicts of a task."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import PartialState
 from datasets import Dataset
 from transformers import (
     AutoModelForCausalLM,
@@ -18,64 +18,101 @@ from transformers import (
     ProgressCallback,
     TrainerCallback,
 )
-from transformers.utils import logging as transformers_logging
 from trl.trainer.grpo_config import GRPOConfig
-from trl.trainer.grpo_trainer import GRPOTrainer
+from trl.trainer.rloo_config import RLOOConfig
 
+from rewardable.errors import ConfigError, unknown_name
 from rewardable.protocols import Task
 from rewardable.records import Prompt
-from rewardable.train.recipe import GRPORecipe, StepReport
+from rewardable.train.core import AddingGRPO, AddingRLOO
+from rewardable.train.extras import Extras
+from rewardable.train.quiet import quiet
+from rewardable.train.recipe import GRPORecipe, LoraRecipe, StepReport
 from rewardable.train.rewards import PROMPT_KEY, VerdictReward
+from rewardable.train.series import checkpoints, last_checkpoint
 
 OnStep = Callable[[StepReport], None]
+TRAINERS: dict[str, tuple[Any, Any]] = {
+    "grpo": (AddingGRPO, GRPOConfig),
+    "rloo": (AddingRLOO, RLOOConfig),
+}
+"""Trainer and configuration of each algorithm."""
 
 
 def run_grpo(
-    base: str, task: Task, recipe: GRPORecipe, out: Path, on_step: OnStep | None
+    base: str,
+    task: Task,
+    recipe: GRPORecipe,
+    out: Path,
+    on_step: OnStep | None,
+    extras: Extras | None = None,
+    prompts: Sequence[Prompt] | None = None,
 ) -> list[Path]:
     """See :func:`rewardable.train.train_grpo`."""
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    prompts = task.prompts(recipe.train_prompts, recipe.seed)
-    with _quiet():
-        trainer = GRPOTrainer(
-            model=AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32),
-            reward_funcs=[VerdictReward(task.verifier, {p.key: p for p in prompts}, recipe.reward)],
-            args=_arguments(recipe, out),
-            train_dataset=_dataset(prompts, chat=tokenizer.chat_template is not None),
+    added = extras or Extras()
+    tokenizer = open_tokenizer(base)
+    pool = task.prompts(recipe.train_prompts, recipe.seed) if prompts is None else prompts
+    build, configuration = TRAINERS[recipe.algorithm]
+    with quiet():
+        model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+        trainer = build(
+            model=model,
+            reward_funcs=[_reward(task, recipe, pool, added, end_ids(model, tokenizer))],
+            args=configuration(**_arguments(recipe, out, configuration, added)),
+            train_dataset=_dataset(pool, chat=tokenizer.chat_template is not None),
             processing_class=tokenizer,
-            callbacks=[_Reporter(on_step)] if on_step else [],
+            callbacks=[*added.callbacks, *([Reporter(on_step)] if on_step else [])],
+            peft_config=_peft(recipe.lora),
         )
+        trainer.terms, trainer.watches = added.terms, added.watches
+        added.bind(trainer)
         for callback in (ProgressCallback, PrinterCallback):
             trainer.remove_callback(callback)
-        trainer.train(resume_from_checkpoint=_last_checkpoint(out))
+        trainer.train(resume_from_checkpoint=last_checkpoint(out))
     return checkpoints(out)
 
 
-@contextmanager
-def _quiet() -> Generator[None]:
-    """Keep transformers' bars and deprecation notes out of our progress display."""
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
-            yield
-    finally:
-        if shown:
-            transformers_logging.enable_progress_bar()
+def open_tokenizer(base: str) -> Any:
+    """Return the tokenizer of ``base``, padding with its end token where it has no pad token."""
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    if tokenizer.eos_token is None:
+        raise ConfigError(
+            f"the tokenizer of {base} has no end token: completions could not end. Set eos_token."
+        )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
 
 
-def checkpoints(out: Path) -> list[Path]:
-    """Return the finished checkpoint folders under ``out``, in order of step."""
-    found = [path for path in out.glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+def end_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Return the ids that end a completion: the generation config's and the tokenizer's."""
+    known = model.generation_config.eos_token_id
+    listed = known if isinstance(known, list) else [known]
+    return tuple(sorted({int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None}))
 
 
-def _last_checkpoint(out: Path) -> str | None:
-    found = checkpoints(out)
-    return str(found[-1]) if found else None
+def _reward(
+    task: Task, recipe: GRPORecipe, pool: Sequence[Prompt], added: Extras, ends: Sequence[int]
+) -> VerdictReward:
+    return VerdictReward(
+        task.verifier,
+        {p.key: p for p in pool},
+        recipe.reward,
+        taps=added.taps,
+        advantage=added.advantage,
+        end_ids=ends,
+    )
+
+
+def _peft(lora: LoraRecipe | None) -> Any:
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    targets: Any = list(lora.targets) or "all-linear"
+    return LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, task_type="CAUSAL_LM"
+    )
 
 
 def _dataset(prompts: Sequence[Prompt], *, chat: bool) -> Dataset:
@@ -87,48 +124,84 @@ def _dataset(prompts: Sequence[Prompt], *, chat: bool) -> Dataset:
     return Dataset.from_list([{"prompt": shown(p), PROMPT_KEY: p.key} for p in prompts])
 
 
-def _arguments(recipe: GRPORecipe, out: Path) -> GRPOConfig:
-    micro = recipe.micro_batch or recipe.rollouts_per_step
+def _micro_batch(recipe: GRPORecipe) -> tuple[int, int]:
+    """Return rows a pass and accumulation steps of one process; each process has whole groups."""
+    world = PartialState().num_processes
+    share, rest = divmod(recipe.rollouts_per_step, world)
+    if rest or share % recipe.group_size:
+        raise ConfigError(
+            f"{recipe.prompts_per_step} prompts a step cannot be shared by {world} processes in "
+            "whole groups: make prompts_per_step a multiple of the number of processes."
+        )
+    micro = recipe.micro_batch or share
+    if share % micro:
+        raise ConfigError(f"micro_batch ({micro}) must divide {share} completions a process.")
+    return micro, share // micro
+
+
+def _arguments(recipe: GRPORecipe, out: Path, configuration: Any, added: Extras) -> dict[str, Any]:
+    micro, accumulation = _micro_batch(recipe)
     accelerated = torch.cuda.is_available()
-    return GRPOConfig(
-        output_dir=str(out),
-        max_steps=recipe.steps,
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=recipe.rollouts_per_step // micro,
-        num_generations=recipe.group_size,
-        max_completion_length=recipe.max_new_tokens,
-        temperature=recipe.temperature,
-        learning_rate=recipe.learning_rate,
-        lr_scheduler_type="constant",
-        beta=recipe.kl_coefficient,
-        seed=recipe.seed,
-        save_steps=recipe.save_every,
-        save_strategy="steps",
-        logging_steps=1,
-        report_to=[],
-        disable_tqdm=True,
-        gradient_checkpointing=accelerated,
-        bf16=accelerated or recipe.bf16,
-        use_cpu=not accelerated,
-        dataloader_pin_memory=accelerated,
-    )
+    given: dict[str, Any] = {
+        "output_dir": str(out),
+        "max_steps": recipe.steps,
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": accumulation,
+        "num_generations": recipe.group_size,
+        "max_completion_length": recipe.max_new_tokens,
+        "temperature": recipe.temperature,
+        "learning_rate": recipe.learning_rate,
+        "lr_scheduler_type": "constant",
+        "beta": recipe.kl_coefficient,
+        "mask_truncated_completions": recipe.mask_truncated,
+        "seed": recipe.seed,
+        "save_steps": recipe.save_every,
+        "save_strategy": "steps",
+        "logging_steps": 1,
+        "report_to": [],
+        "disable_tqdm": True,
+        "gradient_checkpointing": accelerated,
+        "bf16": accelerated or recipe.bf16,
+        "use_cpu": not accelerated,
+        "dataloader_pin_memory": accelerated,
+        **_optional(recipe, added),
+    }
+    known = {entry.name for entry in fields(configuration)}
+    for name in recipe.trl:
+        if name not in known:
+            raise unknown_name(f"setting of {configuration.__name__}:", name, known)
+    return {**given, **recipe.trl}
 
 
-class _Reporter(TrainerCallback):
-    """Passes TRL's logged reward on after every step."""
+def _optional(recipe: GRPORecipe, added: Extras) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if recipe.clip_high:
+        found["epsilon_high"] = recipe.clip_high
+    if recipe.entropy_coefficient:
+        found["entropy_coef"] = recipe.entropy_coefficient
+    if added.advantage is not None and recipe.algorithm == "grpo":
+        found["scale_rewards"] = "none"
+    return found
+
+
+class Reporter(TrainerCallback):
+    """Passes what TRL logged of a step on; ``reward`` is the raw one where it was logged."""
 
     def __init__(self, on_step: OnStep) -> None:
         self._on_step = on_step
         self._start = time.perf_counter()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Report a step that logged a reward."""
-        reward = (logs or {}).get("reward")
-        if reward is None:
+        """Report a step that logged a loss or a reward."""
+        numbers = {name: float(v) for name, v in (logs or {}).items() if isinstance(v, int | float)}
+        if "train_runtime" in numbers or not state.is_world_process_zero:
             return
-        seconds = time.perf_counter() - self._start
         self._on_step(
             StepReport(
-                step=state.global_step, total=state.max_steps, reward=reward, seconds=seconds
+                step=state.global_step,
+                total=state.max_steps,
+                reward=numbers.get("reward/raw", numbers.get("reward")),
+                seconds=time.perf_counter() - self._start,
+                numbers=numbers,
             )
         )
