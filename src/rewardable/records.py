@@ -127,6 +127,11 @@ UNKNOWN_SPEC = "unknown"
 """The spec key of imported rollouts whose sampling parameters nobody wrote down."""
 
 
+TRAINING = "training: "
+"""What the provenance of rollouts begins with that a trainer drew: every step is another policy,
+the trainer chose the prompts, and groups may be missing. No i.i.d. sample of one policy."""
+
+
 class FinishReason(StrEnum):
     """Why a completion ended."""
 

@@ -41,6 +41,8 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "collect": (set(), set()),
     "measure": ({"store", "metrics"}, {"numpy"}),
     "locate": ({"metrics"}, {"numpy"}),
+    "guard": ({"metrics"}, {"numpy"}),
+    "restore": (set(), {"torch", "safetensors"}),
     "train": (
         {"guard", "tasks"},
         {"numpy", "torch", "trl", "transformers", "datasets", "peft", "accelerate"},
@@ -56,6 +58,8 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
             "metrics",
             "measure",
             "locate",
+            "restore",
+            "guard",
             "train",
             "report",
         },
@@ -65,6 +69,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
 }
 TORCH_FREE = SHARED | {
     "metrics",
+    "guard",
     "locate",
     "tasks",
     "store",
@@ -173,7 +178,9 @@ def exists(module: str) -> bool:
     return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
 
 
-@pytest.mark.parametrize("module", ["", ".metrics", ".tasks", ".engines", ".collect", ".train"])
+@pytest.mark.parametrize(
+    "module", ["", ".metrics", ".tasks", ".engines", ".collect", ".train", ".restore"]
+)
 def test_import_loads_neither_torch_nor_pyarrow(module: str) -> None:
     code = (
         f"import sys, rewardable{module}\n"

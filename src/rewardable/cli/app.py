@@ -12,6 +12,7 @@ from rewardable.cli import (
     collapse,
     demo,
     explain,
+    export,
     grade,
     import_dump,
     locate,
@@ -20,6 +21,7 @@ from rewardable.cli import (
     report,
     sample,
     tasks,
+    train,
     verifier,
 )
 from rewardable.cli.console import fail
@@ -28,6 +30,7 @@ from rewardable.errors import BoundaryError, UserError
 VERBS = {
     "demo": demo.demo,
     "audit": audit.audit,
+    "train": train.train,
     "collapse": collapse.collapse,
     "locate": locate.locate,
     "plan": plan.plan,
@@ -36,6 +39,7 @@ VERBS = {
     "measure": measure.measure,
     "report": report.report,
     "import": import_dump.import_dump,
+    "export": export.export,
     "tasks": tasks.tasks,
     "explain": explain.explain,
 }

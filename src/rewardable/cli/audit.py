@@ -33,6 +33,7 @@ def audit(
     dtype: o.Dtype = "auto",
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
+    engine_arg: o.EngineArgs = None,
     retry_failed: o.RetryFailed = False,
     workers: o.Workers = 0,
     timeout: o.Timeout = 0.0,
@@ -46,6 +47,7 @@ def audit(
         perturb=perturb, top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
         refusal_screen=refusal_screen, prompt_format=prompt_format, own_templates=own_templates,
         device=device, dtype=dtype, device_map=device_map, batch_rows=batch_rows,
+        engine_args=tuple(engine_arg or ()),
     )  # fmt: skip
     if len(policies) == 1:
         say("one policy: it is described alone; name a trained one to compare.")

@@ -54,6 +54,7 @@ def locate(
     dtype: o.Dtype = "auto",
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
+    engine_arg: o.EngineArgs = None,
 ) -> None:
     """Say where support was lost: not started any more, or not finished any more."""
     from rewardable.workflows.locate import locate as run_locate
@@ -64,6 +65,7 @@ def locate(
         max_new_tokens=max_new_tokens, seed=seed, prompt_format=prompt_format,
         own_templates=own_templates, device=device, dtype=dtype, device_map=device_map,
         batch_rows=batch_rows,
+        engine_args=tuple(engine_arg or ()),
     )  # fmt: skip
     look = look_of(
         tuple(o.words(methods)) if methods != "all" else (), opening_rules,

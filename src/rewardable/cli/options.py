@@ -16,7 +16,8 @@ Policies = Annotated[
     list[str],
     typer.Argument(
         metavar="BASE [TRAINED]...",
-        help="Folder, hub id, *.gguf, LoRA folder, fake:FILE, or 'pocket'. The first is the base.",
+        help="Folder, hub id, *.gguf, LoRA folder, vllm:FOLDER, http://HOST/v1#MODEL, fake:FILE, "
+        "or 'pocket'. The first is the base.",
         show_default=False,
     ),
 ]
@@ -71,6 +72,10 @@ RetryFailed = Annotated[
 Workers = Annotated[int, typer.Option(help="Grading processes; 0 grades in this one.")]
 Timeout = Annotated[
     float, typer.Option(help="Seconds a verdict may take, then it is UNGRADED; 0 is no limit.")
+]
+EngineArgs = Annotated[
+    list[str] | None,
+    typer.Option("--engine-arg", help="ENGINE.KEY=VALUE for http or vllm; may be given often."),
 ]
 BatchRows = Annotated[int, typer.Option(help="Sequences in flight; 0 chooses.")]
 

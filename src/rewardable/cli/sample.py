@@ -32,6 +32,7 @@ def sample(
     dtype: o.Dtype = "auto",
     device_map: o.DeviceMap = "",
     batch_rows: o.BatchRows = 0,
+    engine_arg: o.EngineArgs = None,
     retry_failed: o.RetryFailed = False,
     workers: o.Workers = 0,
     timeout: o.Timeout = 0.0,
@@ -49,6 +50,7 @@ def sample(
         perturb=perturb, top_p=top_p, max_new_tokens=max_new_tokens, seed=seed, group=group,
         prompt_format=prompt_format, own_templates=own_templates, device=device, dtype=dtype,
         device_map=device_map, batch_rows=batch_rows,
+        engine_args=tuple(engine_arg or ()),
     )  # fmt: skip
     run = open_run(o.default_out(out, task), config)
     with progress() as on_event:

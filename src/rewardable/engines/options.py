@@ -21,6 +21,7 @@ class EngineOptions:
     template_from: folder, hub id, GGUF or ``.jinja`` file whose chat template is used.
     prompt_format: ``chat`` wants a chat template, ``raw`` uses none, ``auto`` one if it is there.
     batch_rows: most sequences decoded at once; 0 chooses from model size and memory.
+    arguments: ``ENGINE.KEY=VALUE`` texts for the engines ``http`` and ``vllm``.
     shared_prefix: let the samples of a prompt share its key-value cache where the model allows.
     """
 
@@ -32,6 +33,7 @@ class EngineOptions:
     prompt_format: str = "auto"
     batch_rows: int = 0
     shared_prefix: bool = True
+    arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse unknown names and a negative batch with a ConfigError."""

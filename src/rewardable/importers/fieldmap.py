@@ -77,7 +77,7 @@ class Columns:
         self._unseen = dict(fields)
         self._known: set[str] = set()
 
-    def get(self, target: str, number: int, row: Mapping[str, Any]) -> Any:
+    def get(self, target: str, number: int | str, row: Mapping[str, Any]) -> Any:
         """Return the value of a target, None where it is not mapped; DataError if it is absent."""
         column = self._fields.get(target)
         if column is None:

@@ -15,46 +15,55 @@ UNKNOWN_VERSION = "imported"
 
 
 class PromptBook:
-    """Builds each prompt once. Keys: the given id, else the normalised text and the gold answer."""
+    """Builds each prompt once. Keys: the given id, else the normalised text and the gold answer.
+
+    Of prompts that were handed over it keeps digests alone.
+    """
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._prompts: dict[str, Prompt] = {}
-        self._rows: dict[str, int] = {}
+        self._known: dict[str, tuple[str, str]] = {}
+        self._fresh: list[Prompt] = []
+        self._rows: dict[str, int | str] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._raw_texts: set[str] = set()
         self.merged_texts = 0
 
-    @property
-    def prompts(self) -> list[Prompt]:
-        """All prompts so far, in the order of their first row."""
-        return list(self._prompts.values())
+    def __len__(self) -> int:
+        return len(self._known)
 
-    def prompt(
-        self, *, number: int, task: str, given: Any, content: Any, facts: Mapping[str, Any]
-    ) -> Prompt:
-        """Return the prompt of a row; DataError when an earlier row said something else."""
+    def handed_over(self) -> list[Prompt]:
+        """Return the prompts that are new since the last call, in the order of their first row."""
+        fresh, self._fresh = self._fresh, []
+        return fresh
+
+    def key(
+        self, *, number: int | str, task: str, given: Any, content: Any, facts: Mapping[str, Any]
+    ) -> str:
+        """Return the key of a row's prompt; DataError when an earlier row said something else."""
         messages = self._messages(content, number)
         key = self._key(number, task, given, messages, facts)
         stated = finite(dict(facts))
-        known = self._prompts.get(key)
+        turns = digest([[message.role, message.content] for message in messages])
+        said, known = (turns, digest(stated)), self._known.get(key)
         if known is None:
-            known = Prompt(
+            prompt = Prompt(
                 task=task,
                 task_version=UNKNOWN_VERSION,
                 messages=messages,
                 facts=stated,
                 explicit_key=key,
             )
-            self._prompts[key] = known
+            self._fresh.append(prompt)
+            self._known[key] = said
             self._rows[key] = number
-        elif messages != known.messages or stated != known.facts:
-            self._reconcile(known, number, messages, stated, named=given is not None)
-        return known
+        elif said != known:
+            self._reconcile(key, number, said, named=given is not None)
+        return key
 
     def _key(
         self,
-        number: int,
+        number: int | str,
         task: str,
         given: Any,
         messages: tuple[Message, ...],
@@ -78,31 +87,25 @@ class PromptBook:
         return digest("imported-text", task, turns, finite(facts.get("answer")))
 
     def _reconcile(
-        self,
-        known: Prompt,
-        number: int,
-        messages: tuple[Message, ...],
-        facts: Mapping[str, Any],
-        *,
-        named: bool,
+        self, key: str, number: int | str, said: tuple[str, str], *, named: bool
     ) -> None:
         """Refuse a row that says something else of a prompt; count what differs in form alone."""
-        rows = f"{self._source} rows {self._rows[known.key]} and {number}"
+        rows = f"{self._source} rows {self._rows[key]} and {number}"
         if named:
             raise DataError(
                 f"{rows} name the same prompt, but its text or facts differ. Map a prompt_id that "
                 "is unique within the task, or the task too."
             )
-        if facts != known.facts:
+        turns, facts = said
+        if facts != self._known[key][1]:
             raise DataError(
                 f"{rows} hold the same prompt with other facts; map a prompt_id, or leave the "
                 "fact out."
             )
-        text = "\n\n".join(message.content for message in messages)
-        self.merged_texts += text not in self._raw_texts
-        self._raw_texts.add(text)
+        self.merged_texts += turns not in self._raw_texts
+        self._raw_texts.add(turns)
 
-    def _messages(self, content: Any, number: int) -> tuple[Message, ...]:
+    def _messages(self, content: Any, number: int | str) -> tuple[Message, ...]:
         if content is None:
             return ()
         if isinstance(content, str):
@@ -129,11 +132,29 @@ def turns_of(value: Any) -> list[tuple[str, str]] | None:
     for item in value:
         if not isinstance(item, Mapping):
             return None
-        role, content = item.get("role"), item.get("content")
-        if not isinstance(role, str) or not isinstance(content, str | None):
+        role, content = item.get("role"), _content(item.get("content"))
+        if not isinstance(role, str) or content is None:
             return None
-        turns.append((role, content or ""))
+        turns.append((role, content))
     return turns
+
+
+def _content(value: Any) -> str | None:
+    """Return a message's text: reasoning in think tags, a picture or call as its kind."""
+    if isinstance(value, str | None):
+        return value or ""
+    if not isinstance(value, list):
+        return None
+    pieces: list[str] = []
+    for part in value:
+        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+            return None
+        text, reasoning = part.get("text"), part.get("reasoning")
+        if part["type"] == "reasoning" and isinstance(reasoning, str):
+            pieces.append(f"<think>\n{reasoning}\n</think>")
+        else:
+            pieces.append(text if isinstance(text, str) else f"[{part['type']}]")
+    return "\n".join(pieces)
 
 
 def finite(value: Any) -> Any:

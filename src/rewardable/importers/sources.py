@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import io
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +13,7 @@ import pyarrow.parquet as pq
 
 from rewardable.errors import ConfigError, DataError
 from rewardable.importers.lines import json_rows, split_lines
+from rewardable.importers.streams import PACKED, chunks_of
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 _SUFFIXES = {
@@ -26,7 +24,6 @@ _SUFFIXES = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
-_CHUNK = 1 << 20
 
 
 class CsvReader(Protocol):
@@ -39,9 +36,12 @@ class CsvReader(Protocol):
 
 
 class Row(NamedTuple):
-    """One record and where it stands: line of a text file, row of a table, from 1."""
+    """One record and where it stands: line of a text file, row of a table, from 1.
 
-    number: int
+    Of a dump of several files, ``"12 of 5.jsonl"``.
+    """
+
+    number: int | str
     value: dict[str, Any]
 
 
@@ -61,7 +61,7 @@ def format_of(path: Path, given: str | None) -> str:
     """Return the format of a file: the given one, else by its suffix."""
     if given is not None and given not in FORMATS:
         raise ConfigError(f"unknown file format {given!r}; expected one of {', '.join(FORMATS)}.")
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
     guess = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if given is None and guess is None:
         raise ConfigError(
@@ -69,12 +69,6 @@ def format_of(path: Path, given: str | None) -> str:
             f"{', '.join(FORMATS)}."
         )
     return given or guess or ""
-
-
-def sha256(path: Path) -> str:
-    """Return the digest of a file's bytes."""
-    with _opened(path) as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def read_rows(path: Path, kind: str, damage: Damage, *, skip_broken: bool) -> Iterator[Row]:
@@ -86,49 +80,12 @@ def read_rows(path: Path, kind: str, damage: Damage, *, skip_broken: bool) -> It
     if kind == "parquet":
         yield from _parquet_rows(path)
         return
-    with _opened(path) as handle:
-        chunks = _unzipped(handle, damage) if _is_gzip(handle) else _raw(handle)
-        if kind == "jsonl":
-            rows = json_rows(split_lines(chunks), path, damage, skip_broken=skip_broken)
-            yield from (Row(number, value) for number, value in rows)
-        else:
-            yield from _csv_rows(chunks, path, damage, "\t" if kind == "tsv" else ",")
-
-
-def _opened(path: Path) -> io.BufferedReader:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
-
-
-def _is_gzip(handle: io.BufferedReader) -> bool:
-    return handle.peek(2)[:2] == b"\x1f\x8b"
-
-
-def _raw(handle: io.BufferedReader) -> Iterator[bytes]:
-    while chunk := handle.read(_CHUNK):
-        yield chunk
-
-
-def _unzipped(handle: io.BufferedReader, damage: Damage) -> Iterator[bytes]:
-    """Yield all that a gzip stream holds, also when it is cut or damaged at some point."""
-    stream = zlib.decompressobj(wbits=31)
-    started = True
-    for chunk in _raw(handle):
-        data = chunk
-        while data:
-            try:
-                yield stream.decompress(data)
-            except zlib.error:
-                damage.cut_stream = True
-                return
-            data, started = stream.unused_data, not stream.eof
-            if stream.eof:
-                stream = zlib.decompressobj(wbits=31)
-                data = data.lstrip(b"\0")
-                started = bool(data)
-    damage.cut_stream = started
+    chunks = chunks_of(path, damage)
+    if kind == "jsonl":
+        rows = json_rows(split_lines(chunks), path, damage, skip_broken=skip_broken)
+        yield from (Row(number, value) for number, value in rows)
+    else:
+        yield from _csv_rows(chunks, path, damage, "\t" if kind == "tsv" else ",")
 
 
 def _csv_rows(chunks: Iterator[bytes], path: Path, damage: Damage, delimiter: str) -> Iterator[Row]:
@@ -181,7 +138,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     number = 0
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=1024):
+            for batch in file.iter_batches(batch_size=256):
                 for value in batch.to_pylist():
                     number += 1
                     yield Row(number, value)

@@ -11,6 +11,7 @@ from rewardable.measure.arms import Arm, Pair, restrict, samples_from_counts
 from rewardable.measure.clusters import clusters_of
 from rewardable.measure.config import MeasureConfig, budgets, headline_budget
 from rewardable.measure.estimates import PerPrompt
+from rewardable.measure.marked import training_warnings
 from rewardable.measure.stopped import design_text, refuse_threshold, stop
 from rewardable.records import Policy, SamplingSpec
 from rewardable.store import NOT_GRADED, UNKNOWN_SPEC, Run
@@ -91,8 +92,9 @@ def load_study(run: Run, config: MeasureConfig) -> Study:
     configuration does not allow; DataError where no prompt is common to all.
     """
     policies = _policies(run, config)
-    warnings = _template_warnings([policies[key] for key in config.policies], config)
-    names = _names([policies[key] for key in config.policies])
+    chosen = [policies[key] for key in config.policies]
+    warnings = training_warnings(run, chosen) + _template_warnings(chosen, config)
+    names = _names(chosen)
     specs = spec_keys(run, config)
     warnings += _spec_warnings(specs, names, _spec_names(run))
     tasks = _tasks(run, config)

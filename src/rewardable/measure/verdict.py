@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from rewardable.measure import clauses, doubts
 from rewardable.measure.arms import Arm, Pair
 from rewardable.measure.clauses import Claim, Source
+from rewardable.measure.marked import FROM_TRAINING
 from rewardable.measure.rows import FALL, NONE, RISE, row
 from rewardable.measure.study import LEFT_OUT, Study, TaskStudy
 from rewardable.measure.words import listing, plural
@@ -51,7 +52,8 @@ def verdict_table(study: Study, tables: Mapping[str, Table]) -> Table:
 
 
 def _left_out(study: Study) -> list[str]:
-    return [note for task in study.tasks for note in task.warnings if LEFT_OUT in note]
+    marked = [note for note in study.warnings if note.startswith(FROM_TRAINING)]
+    return marked + [note for task in study.tasks for note in task.warnings if LEFT_OUT in note]
 
 
 def _subjects(task: TaskStudy) -> Sequence[Pair | Arm]:

@@ -96,7 +96,11 @@ class Run:
         table's name covers all keys below it. ResumeError names every other key that differs.
         """
         if not (Path(path) / CONFIG).exists():
-            return cls.create(path, config)
+            try:
+                return cls.create(path, config)
+            except ConfigError:  # or another process was faster
+                if not (Path(path) / CONFIG).exists():
+                    raise
         run = cls.open(path)
         require_same(run.config, config, may_differ=may_differ, where=str(path))
         return run

@@ -1,15 +1,15 @@
 """TRL's GRPO and RLOO trainers with terms added to their loss, by public methods and hooks alone.
 
-``compute_loss`` is overridden: TRL's loss plus each term, divided by gradient accumulation as
+``compute_loss`` is overridden: TRL's loss plus each term, divided by gradient accumulation where
 TRL's own is. What the model says of the sampled tokens is read by a forward hook.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from trl.trainer.grpo_trainer import GRPOTrainer
@@ -51,7 +51,14 @@ class LossTerm(Protocol):
         ...
 
 
-Watch = Callable[[Forward], dict[str, float]]
+class Ratio(NamedTuple):
+    """A mean as its sum and the number of its items, so that micro-batches weigh by theirs."""
+
+    total: float
+    items: float
+
+
+Watch = Callable[[Forward], Mapping[str, "float | Ratio"]]
 """Looks at a micro-batch; the numbers that it returns are averaged over the step and logged."""
 
 
@@ -108,7 +115,8 @@ class _Added:
         if not self.terms and not self.watches:
             return loss
         seen = self._forward(model, inputs, spoken)
-        share = trainer.current_gradient_accumulation_steps if model.training else 1
+        scaled = trainer.loss_is_scaled_for_ga and model.training
+        share = trainer.current_gradient_accumulation_steps if scaled else 1
         for term in self.terms:
             value = term(seen)
             self.seen_numbers.setdefault(f"loss/{term.name}", []).append(float(value.detach()))
@@ -119,14 +127,17 @@ class _Added:
         return loss
 
     @property
-    def seen_numbers(self) -> dict[str, list[float]]:
+    def seen_numbers(self) -> dict[str, list[float | Ratio]]:
         """Numbers of terms and watches since the last log."""
         return self.__dict__.setdefault("_seen_numbers", {})
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the means of the numbers seen to TRL's log line."""
         for name, values in self.seen_numbers.items():
-            logs[name] = sum(values) / len(values)
+            ratios = [v if isinstance(v, Ratio) else Ratio(v, 1.0) for v in values]
+            items = sum(ratio.items for ratio in ratios)
+            if items:
+                logs[name] = sum(ratio.total for ratio in ratios) / items
         self.seen_numbers.clear()
         super().log(logs, start_time)  # type: ignore[misc]
 

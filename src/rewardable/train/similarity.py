@@ -28,7 +28,7 @@ def similarity(texts: Sequence[str], *, n: int = 3, unit: Unit = "characters") -
     size = len(texts)
     if not size:
         return np.zeros((0, 0))
-    gram_N, row_N = _ngrams(_coded(texts, unit), n)
+    gram_N, row_N = ngrams(_coded(texts, unit), n)
     pairs = np.unique(gram_N * size + row_N)
     gram_N, row_N = pairs // size, pairs % size
     shared = np.zeros((size, size))
@@ -56,9 +56,9 @@ def _coded(texts: Sequence[str], unit: Unit) -> list[_Codes]:
     ]
 
 
-def _ngrams(rows: Sequence[_Codes], n: int) -> tuple[_Codes, _Codes]:
-    """Return the number of every n-gram and the row that it stands in."""
-    filled = [np.pad(row, (0, max(n - len(row), 0))) for row in rows]
+def ngrams(rows: Sequence[_Codes], n: int) -> tuple[_Codes, _Codes]:
+    """Return the number of every n-gram and the row that it stands in. Codes begin at 1."""
+    filled = [row if len(row) >= n else np.pad(row, (0, n - len(row))) for row in rows]
     code_N = np.concatenate(filled)
     row_N = np.repeat(np.arange(len(filled)), [len(row) for row in filled])
     width = int(code_N.max()) + 1

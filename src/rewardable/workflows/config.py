@@ -14,7 +14,7 @@ from rewardable.records import SamplingSpec
 IMPORTED = "imported"
 """Key of a run's configuration that marks other tools' rollouts."""
 
-FREE_KEYS = frozenset({"device", "device_map", "batch_rows"})
+FREE_KEYS = frozenset({"device", "device_map", "batch_rows", "engine_args"})
 """Keys that may differ between a run and its resumption: they say how, not what."""
 
 
@@ -29,6 +29,7 @@ class RunConfig:
     perturb: sample so many paraphrases of each instance too, of every task.
     refusal_screen: sample the refusal screen too where the base is a chat model.
     template_from: one chat template for all policies, taken from here; empty means the base's.
+    engine_args: ``ENGINE.KEY=VALUE`` texts for the engines ``http`` and ``vllm``.
     """
 
     policies: tuple[str, ...]
@@ -53,6 +54,7 @@ class RunConfig:
     dtype: str = "auto"
     device_map: str = ""
     batch_rows: int = 0
+    engine_args: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant with a ConfigError."""
@@ -125,13 +127,15 @@ class RunConfig:
             prompt_format=self.prompt_format,
             template_from=self.template_from,
             batch_rows=self.batch_rows,
+            arguments=self.engine_args,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for the run folder."""
         found = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-        if not self.perturb:
-            del found["perturb"]  # so that runs made without it go on as they are
+        for name in ("perturb", "engine_args"):
+            if not found[name]:
+                del found[name]  # so that runs made without it go on as they are
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rewardable.engines import Engine, EngineOptions, open_engine
+from rewardable.engines import Engine, EngineOptions, close_engine, open_engine
 from rewardable.workflows.config import RunConfig
 
 Visit = Callable[[int, str, EngineOptions, Engine], None]
@@ -24,7 +24,10 @@ def _one(
 ) -> EngineOptions:
     """Visit one policy; return how the next one is opened."""
     engine = open_engine(source, options)
-    visit(position, source, options, engine)
+    try:
+        visit(position, source, options, engine)
+    finally:
+        close_engine(engine)
     if position or config.template_from or config.own_templates:
         return options
     if engine.policy.template == "raw":

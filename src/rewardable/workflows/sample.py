@@ -16,7 +16,7 @@ from rewardable.collect import (
     collect_adaptively,
     generate,
 )
-from rewardable.engines import Engine, EngineOptions, open_engine
+from rewardable.engines import Engine, EngineOptions, close_engine, open_engine
 from rewardable.errors import DataError, ResumeError
 from rewardable.metrics import StoppingRule
 from rewardable.protocols import Sampler, Task
@@ -122,6 +122,7 @@ def _taken_up_again(
                 what = _stage(f"taken up again, {engine.policy.name}", task, spec, config)
                 done = draw(engine, task, rows, spec, what, rule.to_the_end)
                 reports.append(replace(done, rollouts=done.new))
+        close_engine(engine)
         del engine  # before the next one is opened
     return reports
 

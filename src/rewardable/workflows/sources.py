@@ -8,6 +8,7 @@ from pathlib import Path
 from rewardable.errors import ConfigError
 
 LOCAL_STARTS = ("/", "./", "../", "~")
+VLLM = "vllm:"
 
 EMBEDDED = {"pocket": "assets/pocket", "pocket-routes": "assets/pocket-routes"}
 """Name -> folder inside the package: Hugging Face checkpoints trained by ``recipes/pocket``."""
@@ -18,6 +19,8 @@ def resolve_source(source: str) -> str:
 
     Raises ConfigError for what can only be a local path and is not there.
     """
+    if source.startswith(VLLM):
+        return VLLM + resolve_source(source.removeprefix(VLLM))
     if source and Path(source).exists():
         return str(Path(source))
     if source in EMBEDDED:

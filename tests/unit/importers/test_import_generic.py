@@ -245,7 +245,7 @@ def test_a_misspelt_column_is_named_with_its_neighbours(file: Path) -> None:
     )
     with pytest.raises(DataError, match=f"^{re.escape(said)}$"):
         read(file, rows, "prompt=question,completion=answer,score=scor")
-    with pytest.raises(DataError, match=r"row 1 has no column 'prompt'; it has: none\.$"):
+    with pytest.raises(DataError, match=r"row 1 has no column 'answer'; it has: none\.$"):
         read(file, [{}], "prompt=prompt,completion=answer")
 
 

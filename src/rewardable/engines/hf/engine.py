@@ -11,7 +11,7 @@ from rewardable.engines.hf.checkpoints import locate
 from rewardable.engines.hf.decoder import Decoder, PlainDecoder
 from rewardable.engines.hf.finish import Finisher
 from rewardable.engines.hf.hidden import hidden_states
-from rewardable.engines.hf.load import Loaded, load, load_template, template_of
+from rewardable.engines.hf.load import Loaded, load
 from rewardable.engines.hf.memory import automatic_rows
 from rewardable.engines.hf.pieces import pieces, vocabulary_key
 from rewardable.engines.hf.prompts import PromptEncoder
@@ -19,6 +19,7 @@ from rewardable.engines.hf.rows import Job
 from rewardable.engines.hf.sample import SampleLoop, context_length, new_state
 from rewardable.engines.hf.score import Item, full_logits, score_items
 from rewardable.engines.hf.shared import SharedDecoder, own_attention, share_prefixes, shared_logits
+from rewardable.engines.hf.tokenizer import load_template, template_of
 from rewardable.engines.options import EngineOptions
 from rewardable.errors import DataError
 from rewardable.protocols import HiddenRequest, SampleRequest, ScoreRequest, TokenScores

@@ -24,15 +24,16 @@ def policy_loss(
     advantage_BT: torch.Tensor,
     mask_BT: torch.Tensor,
     clip: float,
+    clip_high: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return (sum over tokens of the clipped loss, number of tokens that the clip holds back).
 
-    Held back are tokens whose ratio has left [1 - clip, 1 + clip] to the side that their advantage
-    rewards: they have no gradient.
+    Held back are tokens whose ratio has left [1 - clip, 1 + clip_high] to the side that their
+    advantage rewards: they have no gradient.
     """
     ratio_BT = torch.exp((logp_BT - old_BT).masked_fill(~mask_BT, 0.0))
     free_BT = ratio_BT * advantage_BT
-    bound_BT = ratio_BT.clamp(1.0 - clip, 1.0 + clip) * advantage_BT
+    bound_BT = ratio_BT.clamp(1.0 - clip, 1.0 + clip_high) * advantage_BT
     held_BT = (bound_BT < free_BT) & mask_BT
     return -torch.minimum(free_BT, bound_BT)[mask_BT].sum(), held_BT.sum()
 

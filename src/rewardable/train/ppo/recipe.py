@@ -25,6 +25,7 @@ _POSITIVE = ("learning_rate", "value_learning_rate", "temperature", "clip", "max
 _NOT_NEGATIVE = (
     "kl_coefficient",
     "value_coefficient",
+    "clip_high",
     "value_clip",
     "entropy_coefficient",
     "micro_batch",
@@ -40,8 +41,8 @@ class PPORecipe:
     train_prompts: size of the prompt pool.
     kl_coefficient: what each token pays of log p - log p(reference); 0 builds no reference model.
     gamma, gae_lambda: discount, and decay of the advantage's look ahead.
-    clip: how far a token's ratio counts from 1. value_clip: how far a value may move from what it
-    was when the batch was drawn; 0 is no limit.
+    clip: how far a token's ratio counts from 1; clip_high: how far above 1, 0 means as below.
+    value_clip: how far a value may move from what it was when the batch was drawn; 0: no limit.
     critic: ``detached`` reads the policy's last hidden states and sends no gradient into it;
     ``shared`` sends it; ``own`` is a second model that begins as the base.
     mask_truncated: completions without an end token take no part in the loss.
@@ -57,13 +58,14 @@ class PPORecipe:
     prompts_per_step: int = 32
     group_size: int = 16
     learning_rate: float = 1e-4
-    value_learning_rate: float = 1e-3
+    value_learning_rate: float = 3e-4
     kl_coefficient: float = 0.0
     gamma: float = 1.0
     gae_lambda: float = 1.0
     epochs: int = 2
     minibatches: int = 4
     clip: float = 0.2
+    clip_high: float = 0.0
     value_clip: float = 0.2
     value_coefficient: float = 0.5
     entropy_coefficient: float = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ class Drawn:
     paid_B: Floats
 
     @property
-    def mask_BT(self) -> Bools:
+    def places(self) -> Bools:
         """Which places of the completions hold a token."""
         return self.mask_BL[:, -self.width :].bool().cpu().numpy()
 
@@ -161,14 +161,3 @@ def _plain_sampling(policy: Any, config: GenerationConfig) -> Generator[None]:
         yield
     finally:
         policy.generation_config = kept
-
-
-def paying(
-    task_verifier: Any,
-    prompts: Mapping[str, Prompt],
-    recipe: PPORecipe,
-    taps: Sequence[Callable[..., Any]],
-    ends: Sequence[int],
-) -> VerdictReward:
-    """Return what pays completions and tells the taps."""
-    return VerdictReward(task_verifier, prompts, recipe.reward, taps=taps, end_ids=ends)

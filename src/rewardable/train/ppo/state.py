@@ -25,17 +25,6 @@ _MAY_CHANGE = {"steps", "save_every"}
 Logs = dict[str, float]
 
 
-def checkpoints(out: Path) -> list[Path]:
-    """Return the finished checkpoint folders under ``out``, in order of step."""
-    found = [path for path in out.glob("checkpoint-*") if (path / STATE).is_file()]
-    return sorted(found, key=step_of)
-
-
-def step_of(checkpoint: Path) -> int:
-    """Return the step that a checkpoint folder is named after."""
-    return int(checkpoint.name.rpartition("-")[2])
-
-
 def describe(base: str, task: Task, recipe: PPORecipe) -> dict[str, Any]:
     """Return what a run is: written beside every checkpoint, and compared on resuming."""
     told = {"base": base, "task": task.name, "task_version": task.version, **asdict(recipe)}

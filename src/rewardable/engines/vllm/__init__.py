@@ -1,0 +1,1 @@
+"""Policies sampled by vLLM in this process. See ``docs/serving.md``."""

@@ -1,0 +1,22 @@
+"""Train by a recipe file: checkpoints, logs, rollouts, and the audit of the series."""
+
+from __future__ import annotations
+
+from rewardable.workflows.training.plan import (
+    AuditPlan,
+    LogPlan,
+    TrainPlan,
+    read_file,
+    train_plan,
+)
+from rewardable.workflows.training.run import TrainResult, train
+
+__all__ = [
+    "AuditPlan",
+    "LogPlan",
+    "TrainPlan",
+    "TrainResult",
+    "read_file",
+    "train",
+    "train_plan",
+]
