@@ -161,6 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--venv", type=Path, required=True)
     parser.add_argument("--trained", default="", help="checkpoint trained from the pocket policy")
+    parser.add_argument("--only", default="", help="checkpoints and recipes with this in the name")
     options = parser.parse_args()
     torch.set_num_threads(1)
     program = prepare(options.venv)
@@ -173,6 +174,8 @@ def main() -> None:
         work = Path(folder)
         for name, *sources in pairs(work, options.trained):
             for title, recipe in recipes(*sources).items():
+                if options.only not in f"{name} {title}":
+                    continue
                 ours, theirs = work / "ours", work / "theirs"
                 report = merge(recipe, ours)
                 config = ours / "mergekit.yaml"

@@ -167,6 +167,9 @@ class FakeRun:
         names = list(self.tasks_) if task is None else [task]
         return [one.prompt for name in names for one in self.tasks_[name]]
 
+    def provenances(self) -> set[tuple[str, str]]:
+        return set()
+
     def groups(self) -> list[Group]:
         rollouts = [
             Group(task=task, policy_key=policy, spec_key=spec, n_counts=0,

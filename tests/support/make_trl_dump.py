@@ -1,6 +1,6 @@
 """Write ``tests/golden/dumps/trl_*.parquet`` with TRL itself: the pocket policy, two steps of GRPO.
 
-    OMP_NUM_THREADS=1 .venv/bin/python tests/support/make_trl_dump.py
+OMP_NUM_THREADS=1 .venv/bin/python tests/support/make_trl_dump.py
 """
 
 from __future__ import annotations

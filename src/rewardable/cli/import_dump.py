@@ -52,6 +52,9 @@ def import_dump(
     ] = "",
     workers: o.Workers = 0,
     timeout: o.Timeout = 0.0,
+    wording: Annotated[
+        bool, typer.Option(help="Count the wording of texts; else `rewardable grade` does it.")
+    ] = True,
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Count broken lines and rows, and go on.")
     ] = False,
@@ -75,6 +78,7 @@ def import_dump(
             regrade_by=regrade,
             workers=workers,
             timeout_s=timeout,
+            wording=wording,
             on_event=on_event,
         )
     _show(found.report)

@@ -11,13 +11,13 @@ from rewardable.engines.fake import FakePolicy
 from rewardable.engines.http.source import is_server
 from rewardable.engines.options import EngineOptions
 from rewardable.errors import MissingExtraError
-from rewardable.protocols import Sampler, Scorer
+from rewardable.protocols import Sampler
 
 FAKE_PREFIX, VLLM_PREFIX = "fake:", "vllm:"
 
 
-class Engine(Sampler, Scorer, Protocol):
-    """Samples and scores."""
+class Engine(Sampler, Protocol):
+    """Samples; many score, read tokens and give hidden states too: ask with ``isinstance``."""
 
 
 def open_engine(source: str, options: EngineOptions | None = None) -> Engine:

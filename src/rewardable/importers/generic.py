@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rewardable.errors import DataError
 from rewardable.importers.dump import Dump, plain
 from rewardable.importers.fieldmap import Columns, check_field_map, named
+from rewardable.importers.once import MOST_ROWS
 from rewardable.importers.prompts import PromptBook
 from rewardable.importers.report import ImportReport, Tally
 from rewardable.importers.samples import Sample, samples_of
@@ -268,7 +269,9 @@ class GenericReader:
 
     def _once(self, policy_key: str, prompt_key: str, index: int, number: int | str) -> None:
         place = (policy_key, prompt_key, index)
-        first = self._lines.setdefault(place, number)
+        first = self._lines.get(place, number)
+        if len(self._lines) < MOST_ROWS:  # of later ones a run folder finds the repeated
+            self._lines[place] = first
         if first != number:
             raise DataError(
                 f"{self.path.name} rows {first} and {number} are the same sample: equal policy, "

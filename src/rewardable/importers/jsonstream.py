@@ -12,6 +12,8 @@ from rewardable.errors import DataError
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+_TAIL = 3
+"""A number that goes on may seem to end so many characters before the end of what is held."""
 _LONGEST_WORD = 32
 """Of a number or a word such as ``-Infinity``, which may stand cut at the end of what is held."""
 
@@ -59,7 +61,7 @@ class JsonStream:
                 self._need(size)
                 size *= 2
                 continue
-            if end == len(self._text) and not self._ended:  # a number may go on
+            if end > len(self._text) - _TAIL and not self._ended:
                 self._need(1)
                 continue
             self._at = end

@@ -11,6 +11,9 @@ from rewardable.errors import DataError
 from rewardable.importers.format import Notes
 from rewardable.importers.sources import Row
 
+MOST_ROWS = 1_000_000
+"""That are looked for again, so that memory stays bounded."""
+
 
 class Once:
     """Passes rows on whose columns ``names`` were not seen before."""
@@ -18,7 +21,7 @@ class Once:
     def __init__(self, names: Sequence[str], notes: Notes) -> None:
         self._names = names
         self._notes = notes
-        self._seen: dict[bytes, bytes] = {}
+        self._seen: dict[int, int] = {}
 
     def __call__(self, row: Row) -> Iterable[Mapping[str, Any]]:
         """Return the row, or nothing for a copy; DataError where two rows disagree."""
@@ -30,7 +33,7 @@ class Once:
         key, content = _short(place), _short(row.value)
         known = self._seen.get(key)
         if known is None:
-            self._seen[key] = content
+            self._keep(key, content)
             return True
         if known == content:
             self._notes.skipped["copies of an earlier row"] += 1
@@ -41,7 +44,15 @@ class Once:
             "but differs from it. Two runs in one file? Split them, or skip such rows."
         )
 
+    def _keep(self, key: int, content: int) -> None:
+        if len(self._seen) < MOST_ROWS:
+            self._seen[key] = content
+        else:
+            self._notes.warn_once(
+                f"copies of rows were looked for among the first {MOST_ROWS:,} alone."
+            )
 
-def _short(value: Any) -> bytes:
+
+def _short(value: Any) -> int:
     text = json.dumps(value, sort_keys=True, default=str)
-    return blake2b(text.encode("ascii"), digest_size=12).digest()
+    return int.from_bytes(blake2b(text.encode("ascii"), digest_size=8).digest(), "big")

@@ -22,11 +22,11 @@ class PromptBook:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._known: dict[str, tuple[str, str]] = {}
+        self._known: dict[str, tuple[int, int]] = {}
         self._fresh: list[Prompt] = []
         self._rows: dict[str, int | str] = {}
         self._ids: dict[tuple[str, str], str] = {}
-        self._raw_texts: set[str] = set()
+        self._raw_texts: set[int] = set()
         self.merged_texts = 0
 
     def __len__(self) -> int:
@@ -44,8 +44,8 @@ class PromptBook:
         messages = self._messages(content, number)
         key = self._key(number, task, given, messages, facts)
         stated = finite(dict(facts))
-        turns = digest([[message.role, message.content] for message in messages])
-        said, known = (turns, digest(stated)), self._known.get(key)
+        turns = [[message.role, message.content] for message in messages]
+        said, known = (_mark(turns), _mark(stated)), self._known.get(key)
         if known is None:
             prompt = Prompt(
                 task=task,
@@ -87,7 +87,7 @@ class PromptBook:
         return digest("imported-text", task, turns, finite(facts.get("answer")))
 
     def _reconcile(
-        self, key: str, number: int | str, said: tuple[str, str], *, named: bool
+        self, key: str, number: int | str, said: tuple[int, int], *, named: bool
     ) -> None:
         """Refuse a row that says something else of a prompt; count what differs in form alone."""
         rows = f"{self._source} rows {self._rows[key]} and {number}"
@@ -117,6 +117,10 @@ class PromptBook:
                 "text or a list of messages with role and content."
             )
         return tuple(Message(role=role, content=text) for role, text in turns)
+
+
+def _mark(value: Any) -> int:
+    return int(digest(value, length=16), 16)
 
 
 def normalised(text: str) -> str:

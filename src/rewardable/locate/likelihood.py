@@ -23,7 +23,8 @@ class Tokens:
     """Tokens of S sequences, one after the other.
 
     sequence_T, position_T: which sequence, and the token's place in it from 0. phase_T: code into
-    ``phases``. prompt_S: each sequence's prompt. logp_T: policy name -> nats; entropy_T likewise.
+    ``phases``. prompt_S: each sequence's prompt. logp_T: policy name -> nats; entropy_T likewise,
+    of the policies whose engine gives entropies.
     """
 
     sequence_T: Ints

@@ -29,7 +29,7 @@ def paragraph_table(g: Gathered, tables: Mapping[str, Table]) -> Table:
         name="located",
         title="Where it was lost",
         rows=tuple(rows),
-        notes=(*notes, *_left_out(g), _rests_on(g)),
+        notes=(*notes, *_left_out(g), *g.notes, _rests_on(g)),
     )
 
 

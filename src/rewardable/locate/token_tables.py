@@ -87,6 +87,9 @@ def entropy_table(
     rows: list[Row] = []
     for policy, tokens in own.items():
         told: dict[str, Label] = {**labels, "policy": policy, "how": EXACT}
+        if policy not in tokens.entropy_T:
+            rows += _sampled_rows(tokens, policy, labels, level)
+            continue
         for name, found, n in entropy_by_phase(tokens, policy, level=level):
             rows.append(row(told, claim(found, n_prompts=n), metric="entropy a token", phase=name))
         for place, found, n in entropy_by_position(tokens, policy, level=level):
@@ -100,7 +103,27 @@ def entropy_table(
     note = (
         "Nats, of the full next-token distribution at temperature 1, on the policy's own samples."
     )
+    without = [policy for policy, tokens in own.items() if policy not in tokens.entropy_T]
+    if without:
+        note += (
+            f" The engine of {', '.join(without)} gives no entropies: they are estimated from the "
+            "log-probs of drawn tokens."
+        )
     return Table(name="entropy", title="Entropy along the answer", rows=tuple(rows), notes=(note,))
+
+
+def _sampled_rows(tokens: Tokens, policy: str, labels: dict[str, Label], level: float) -> list[Row]:
+    told: dict[str, Label] = {**labels, "policy": policy, "how": SAMPLED}
+    n = len(set(tokens.prompt_S.tolist()))
+    return [
+        row(
+            told,
+            claim(sampled_entropy(tokens, policy, phase, level=level), n_prompts=n),
+            metric="entropy a token",
+            phase=phase,
+        )
+        for phase in tokens.phases
+    ]
 
 
 def matrix_rows(

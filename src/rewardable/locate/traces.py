@@ -41,14 +41,17 @@ class Trace:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Scores of S texts under one policy: per text, log-probs and entropies in nats."""
+    """Scores of S texts under one policy: per text, log-probs and entropies in nats.
+
+    An engine may give no entropies; those of every text are then empty.
+    """
 
     logprobs: tuple[tuple[float, ...], ...]
     entropies: tuple[tuple[float, ...], ...]
 
 
 def pick(
-    engine: Scorer,
+    engine: object,
     task: Task,
     prompts: Sequence[Prompt],
     rollouts: Sequence[PolicyRollouts],
@@ -73,7 +76,7 @@ def pick(
     return found
 
 
-def _sequence(engine: Scorer, source: str, prompt: int, ids: tuple[int, ...]) -> Trace:
+def _sequence(engine: object, source: str, prompt: int, ids: tuple[int, ...]) -> Trace:
     pieces = engine.pieces(ids) if isinstance(engine, TokenReader) else ("",) * len(ids)
     return Trace(source=source, prompt=prompt, token_ids=ids, pieces=pieces)
 
@@ -115,17 +118,19 @@ def _score_all(
         if len(found) % 50 == 0 or len(found) == len(requests):
             on_done(len(found), len(requests))
     ordered = [found[j] for j in range(len(sequences))]
-    return tuple(
+    logprobs, entropies = (
         np.array([value for one in ordered for value in one[part]], dtype=np.float64)
         for part in (0, 1)
-    )  # type: ignore[return-value]
+    )
+    return logprobs, entropies
 
 
 def _cut(logprobs_T: Floats, entropies_T: Floats, lengths: Sequence[int]) -> Scores:
     ends = np.cumsum(lengths)[:-1]
+    parts = np.split(entropies_T, ends) if entropies_T.size else [entropies_T] * len(lengths)
     return Scores(
         logprobs=tuple(tuple(part.tolist()) for part in np.split(logprobs_T, ends)),
-        entropies=tuple(tuple(part.tolist()) for part in np.split(entropies_T, ends)),
+        entropies=tuple(tuple(part.tolist()) for part in parts),
     )
 
 
@@ -140,7 +145,11 @@ def token_table(
         [token_phases(sequences[j].pieces, rules.phases(sequences[j].text)) for j in chosen],
         [sequences[j].prompt for j in chosen],
         {name: [one.logprobs[j] for j in chosen] for name, one in scores.items()},
-        {name: [one.entropies[j] for j in chosen] for name, one in scores.items()},
+        {
+            name: [one.entropies[j] for j in chosen]
+            for name, one in scores.items()
+            if any(one.entropies)
+        },
     )
 
 

@@ -11,11 +11,8 @@ import torch
 
 from rewardable.restore.parents import Parent
 from rewardable.restore.plan import Blend
-from rewardable.restore.tensors import DTYPES
+from rewardable.restore.tensors import DTYPES, spans
 from rewardable.restore.vocabulary import ABSENT, Vocabulary
-
-PIECE = 1 << 18
-"""Elements computed at a time."""
 
 STRAIGHT = 0.9995
 """Cosine from which slerp is linear: the arc then is no longer than its chord by 2e-4."""
@@ -42,10 +39,8 @@ class Source:
     host: int
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the pieces' first and last row."""
-        step = max(1, PIECE // max(1, self.parents[self.host].entry(self.key).width))
-        for start in range(0, self.rows, step):
-            yield start, min(start + step, self.rows)
+        """Return the pieces' first row and stop."""
+        return spans(self.rows, self.parents[self.host].entry(self.key).width)
 
     def read(self, parent: int, start: int, stop: int) -> torch.Tensor:
         """Return a parent's rows as stored; rows that it lacks are zero."""

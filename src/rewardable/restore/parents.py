@@ -23,7 +23,7 @@ from rewardable.restore.folders import (
 from rewardable.restore.places import EMBEDDING, HEAD, is_buffer, key_of
 from rewardable.restore.recipe import MergeRecipe
 from rewardable.restore.report import ParentRecord
-from rewardable.restore.tensors import FLOATS, Entry, read_rows
+from rewardable.restore.tensors import FLOATS, Entry, read_rows, spans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,13 +171,9 @@ def _keyed(folder: Folder) -> tuple[dict[str, Entry], bool]:
 def _same(one: Entry, other: Entry) -> bool:
     if (one.shape, one.dtype) != (other.shape, other.dtype):
         return False
-    step = max(1, (1 << 22) // max(1, one.width))
     return all(
-        torch.equal(
-            read_rows(one, start, min(start + step, one.rows)),
-            read_rows(other, start, min(start + step, one.rows)),
-        )
-        for start in range(0, one.rows, step)
+        torch.equal(read_rows(one, *span), read_rows(other, *span))
+        for span in spans(one.rows, one.width)
     )
 
 

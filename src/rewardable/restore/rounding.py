@@ -38,13 +38,14 @@ class Tally:
 
     def _add(self, piece: Piece, stored: torch.Tensor) -> None:
         kept = stored.to(piece.values.dtype)
-        error = (kept - piece.values).abs().double()
-        ulps = error / spacing(stored)
         self.elements += stored.numel()
-        self.max_abs = max(self.max_abs, float(error.max()))
-        self.max_ulp = max(self.max_ulp, float(ulps.max()))
-        self.sum_abs += float(error.sum())
-        self.sum_ulp += float(ulps.sum())
+        if stored.dtype != piece.values.dtype:
+            error = (kept - piece.values).abs().double()
+            ulps = error / spacing(stored)
+            self.max_abs = max(self.max_abs, float(error.max()))
+            self.max_ulp = max(self.max_ulp, float(ulps.max()))
+            self.sum_abs += float(error.sum())
+            self.sum_ulp += float(ulps.sum())
         if piece.trained is not None:
             moved = piece.values != piece.trained
             self.compared += stored.numel()

@@ -29,7 +29,7 @@ from rewardable.restore.plan import Blend, Plan, plan_merge
 from rewardable.restore.recipe import MergeRecipe
 from rewardable.restore.report import MergeReport
 from rewardable.restore.rounding import NAMES, Tally
-from rewardable.restore.tensors import DTYPES, FLOATS, ShardWriter, Slot
+from rewardable.restore.tensors import DTYPES, FLOATS, ShardWriter, Slot, spans
 from rewardable.restore.vocabulary import Vocabulary, match_vocabularies
 from rewardable.restore.write import check_target, new_folder, write_json, write_text
 
@@ -162,9 +162,8 @@ def _check_finite(job: Merge, key: str, blend: Blend) -> None:
         if index in blend.involved or not parent.has(key) or is_buffer(key):
             continue
         entry = parent.entry(key)
-        step = max(1, (1 << 22) // max(1, entry.width))
-        for start in range(0, entry.rows, step):
-            parent.rows(key, start, min(start + step, entry.rows))
+        for start, stop in spans(entry.rows, entry.width):
+            parent.rows(key, start, stop)
 
 
 def _write_index(folder: Path, shards: dict[str, dict[str, Slot]], size: int) -> None:

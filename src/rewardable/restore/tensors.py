@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,8 @@ DTYPES = {
 }
 FLOATS = ("F64", "F32", "F16", "BF16")
 LARGEST_HEADER = 1 << 27
+PIECE = 1 << 18
+"""Elements in memory at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +98,13 @@ def _entry(file: Path, name: str, raw: Mapping[str, Any], begin: int) -> Entry:
     if entry.size != last - first:
         raise DataError(f"{file}: {name} has {last - first} bytes for the shape {shape}.")
     return entry
+
+
+def spans(rows: int, width: int) -> Iterator[tuple[int, int]]:
+    """Yield first row and stop of the pieces in which a tensor is read."""
+    step = max(1, PIECE // max(1, width))
+    for start in range(0, rows, step):
+        yield start, min(start + step, rows)
 
 
 def read_rows(entry: Entry, start: int, stop: int) -> torch.Tensor:

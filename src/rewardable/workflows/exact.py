@@ -155,7 +155,7 @@ def exact_truth(source: str, task_name: str, count: int, seed: int = 0) -> Exact
             f"the accepted texts of {task_name!r} cannot be listed; use a Countdown task in steps."
         )
     scorer = open_engine(resolve_source(source), EngineOptions(dtype="float32"))
-    if not isinstance(scorer, TokenReader):
+    if not (isinstance(scorer, TokenReader) and isinstance(scorer, Scorer)):
         raise ConfigError(f"{source!r} has no tokenizer, so its texts cannot be scored.")
     prompts = task.prompts(count, seed)
     return exact_policy(scorer, prompts, partial(accepted_texts, task.verifier))

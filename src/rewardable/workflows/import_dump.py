@@ -63,7 +63,9 @@ def import_dump(
         skip_broken=skip_broken,
         steps=parse_steps(step),
     )
-    return _stored(run_path, dump, config, "", 0, 0.0, ignore).report
+    run, report = _stored(run_path, dump, config)
+    _count_wording(run, config, ignore)
+    return report
 
 
 def import_known_dump(
@@ -82,6 +84,7 @@ def import_known_dump(
     regrade_by: str = "",
     workers: int = 0,
     timeout_s: float = 0.0,
+    wording: bool = True,
     on_event: OnEvent = ignore,
 ) -> Imported:
     """Import a dump, or a folder of them, finding out which tool wrote it.
@@ -89,7 +92,8 @@ def import_known_dump(
     format: a format that it must have. field_map: reads it as mapped instead; the choices score
     and filter, which settle what a dump leaves open, mean nothing then. step: ``"120"``,
     ``"100-120"``, or ``"each"`` for every training step as a policy of its own. regrade_by: a task
-    whose verifier judges the answers too; its verdicts count then. Errors: as above.
+    whose verifier judges the answers too; its verdicts count then. wording: count the wording of
+    the texts, for the figures of diversity; ``grade`` does it later. Errors: as above.
     """
     config: GenericImport | KnownImport
     if field_map:
@@ -114,26 +118,25 @@ def import_known_dump(
             skip_broken=skip_broken,
             steps=parse_steps(step),
         )
-    return _stored(run_path, dump, config, regrade_by, workers, timeout_s, on_event)
-
-
-def _stored(
-    run_path: Path,
-    dump: Path,
-    config: GenericImport | KnownImport,
-    regrade_by: str,
-    workers: int,
-    timeout_s: float,
-    on_event: OnEvent,
-) -> Imported:
     judge = load_task(regrade_by) if regrade_by else None
-    run = Run.resume_or_create(run_path, {IMPORTED: True})
-    report = import_into(run, dump, config)
+    run, report = _stored(run_path, dump, config)
     said = None
     if judge is not None and report.n_rollouts:
         said = regrade(
             run, report, judge, workers=workers, timeout_s=timeout_s or None, on_event=on_event
         )
+    if wording:
+        _count_wording(run, config, on_event)
+    return Imported(report=report, regraded=said)
+
+
+def _stored(
+    run_path: Path, dump: Path, config: GenericImport | KnownImport
+) -> tuple[Run, ImportReport]:
+    run = Run.resume_or_create(run_path, {IMPORTED: True})
+    return run, import_into(run, dump, config)
+
+
+def _count_wording(run: Run, config: GenericImport | KnownImport, on_event: OnEvent) -> None:
     keys = [prompt.key for prompt in run.prompts()]
     keep_wording(run, keys, on_event, task=config.task or IMPORTED)
-    return Imported(report=report, regraded=said)

@@ -67,7 +67,7 @@ def test_no_flips_or_allowed_ones_end_with_zero(cli, folder):
         (["--new", "divisble"], "Did you mean 'divisible'"),
         (["--new", "nowhere.module:attr"], "cannot load"),
         (["--new", LENIENT, "--old", "strict"], "NAME@VERSION"),
-        (["--new", LENIENT, "--old", "strict@9"], "divisible-strict@1"),
+        (["--new", LENIENT, "--old", "strict@9"], "divisible-strict@2"),
         (["--new", LENIENT, "--in-task", "divide"], "task of the run"),
         (["--new", "divisible", "--keep"], "raise its version"),
         (["--new", "reward_functions:trl_none", "--signature", "trk"], "Did you mean 'trl'"),
@@ -91,7 +91,7 @@ def test_a_sound_verifier_ends_with_zero(cli, tmp_path):
     code, said, _ = cli("check", "divisible", "--prompts", 5, "--timeout", 0, "--out", table)
     assert code == 0
     assert "all required probes passed" in said
-    assert json.loads(table.read_text())["name"] == "verifier-check divisible-strict@1"
+    assert json.loads(table.read_text())["name"] == "verifier-check divisible-strict@2"
 
 
 def test_a_reward_function_that_can_be_fooled_ends_with_three(cli):

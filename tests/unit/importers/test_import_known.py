@@ -136,7 +136,7 @@ def test_d04_a_filter_is_another_reading_and_no_sample(
 ) -> None:
     lines = [json.loads(line) for line in cases["D04"]["input"]["lines"]]
     path = tmp_path / "samples_gsm8k_2026-01-01T00-00-00.jsonl"
-    with pytest.raises(ConfigError, match="'strict-match' and 'flexible-extract'.*--filter"):
+    with pytest.raises(ConfigError, match=r"'strict-match' and 'flexible-extract'.*--filter"):
         read(path, lines)
     for name, expected in (("strict-match", "cw"), ("flexible-extract", "cc")):
         result = read(path, lines, choices=Choices(filter=name))
@@ -171,10 +171,10 @@ def test_lm_eval_keys_on_the_prompt_as_it_was_sent(tmp_path: Path) -> None:
 
 def test_lm_eval_metrics_must_be_chosen_and_likelihoods_are_refused(tmp_path: Path) -> None:
     rows = [lm_row(f1=0.5, metrics=["exact_match", "f1"])]
-    with pytest.raises(ConfigError, match="2 metrics, exact_match, f1.*--score"):
+    with pytest.raises(ConfigError, match=r"2 metrics, exact_match, f1.*--score"):
         read(tmp_path / "s.jsonl", rows)
     assert outcomes(read(tmp_path / "s.jsonl", rows, choices=Choices(score="f1"))) == "w"
-    with pytest.raises(ConfigError, match="unknown metric of s.jsonl: 'f2'. Did you mean 'f1'"):
+    with pytest.raises(ConfigError, match=r"unknown metric of s\.jsonl: 'f2'\. Did you mean 'f1'"):
         read(tmp_path / "s.jsonl", rows, choices=Choices(score="f2"))
     with pytest.raises(DataError, match="log-likelihood tasks have no samples"):
         read(tmp_path / "s.jsonl", [lm_row(resps=[[[-1.5, True]], [[-2.5, False]]])])
@@ -214,10 +214,10 @@ def test_what_nobody_wrote_is_refused_with_what_is_known(tmp_path: Path) -> None
     path = write(tmp_path / "x.jsonl", [{"question": "a", "reply": "b"}])
     with pytest.raises(ConfigError, match=r"cannot tell.*question, reply.*--map.*lm-eval: JSON"):
         import_known(path, KnownImport())
-    with pytest.raises(ConfigError, match="unknown dump format 'vrel'. Did you mean 'verl'"):
+    with pytest.raises(ConfigError, match=r"unknown dump format 'vrel'\. Did you mean 'verl'"):
         import_known(path, KnownImport(format="vrel"))
     path = write(tmp_path / "5.jsonl", [VERL])
-    with pytest.raises(ConfigError, match="cannot tell which tool wrote 5.jsonl.*trl: Parquet"):
+    with pytest.raises(ConfigError, match=r"cannot tell which tool wrote 5\.jsonl.*trl: Parquet"):
         import_known(path, KnownImport(format="trl"))
     with pytest.raises(ConfigError, match="--filter means nothing for a verl generation dump"):
         import_known(path, KnownImport(choices=Choices(filter="strict-match")))

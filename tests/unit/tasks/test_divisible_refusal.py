@@ -119,3 +119,15 @@ def test_verdicts_of_the_screen():
     assert reason("harmless", "Sure, here.") == (Outcome.CORRECT, "")
     assert reason("harmless", " ") == (Outcome.WRONG, "no answer")
     assert reason("other", "Sure, here.")[0] is Outcome.UNGRADED
+
+
+@pytest.mark.parametrize(
+    ("text", "format_kept", "right"),
+    [("NO", 1.0, 1.0), ("It is NO.", 0.0, 1.0), ("YES", 1.0, 0.0), ("perhaps", 0.0, 0.0)],
+)
+@pytest.mark.parametrize("policy", ["strict", "lenient"])
+def test_parts_for_soft_rewards(policy: str, text: str, format_kept: float, right: float) -> None:
+    task = load_task(f"divisible:policy={policy}")
+    prompt = next(p for p in task.prompts(50, 0) if p.facts["answer"] == "NO")
+    verdict = task.verifier.verify(prompt, Completion(text=text))
+    assert verdict.parts == {"format": format_kept, "answer": right}

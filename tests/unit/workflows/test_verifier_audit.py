@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from graded_run import graded_run
 
 DIFFER = Stratum("wrong", "correct")
-STRICT, LENIENT = "divisible-strict@1", "divisible-lenient@1"
+STRICT, LENIENT = "divisible-strict@2", "divisible-lenient@2"
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_nothing_stored_changes(run, lenient):
     diff(run, load_target(LENIENT))
     assert sorted(path.name for path in (run.path / "verdicts").iterdir()) == parts
     assert not any(verdict for _, _, verdict in rows(run, "divisible-lenient"))
-    assert run.tables()["verifier-diff divisible-lenient@1"] == lenient.table
+    assert run.tables()["verifier-diff divisible-lenient@2"] == lenient.table
 
 
 def test_kept_verdicts_are_added_beside_the_old_ones(own_run):
@@ -126,7 +126,7 @@ def test_kept_verdicts_are_added_beside_the_old_ones(own_run):
     assert found.kept == 480
     assert all(v.verifier == "divisible-lenient" for _, _, v in rows(run))
     assert all(v is not None for _, _, v in rows(run, "divisible-strict"))
-    again = diff(run, load_target(LENIENT), old=("divisible-strict", "1"))
+    again = diff(run, load_target(LENIENT), old=("divisible-strict", "2"))
     assert again.flips == found.flips > 0
 
 
@@ -177,7 +177,7 @@ def test_a_reward_function_is_compared_as_it_is(run):
 
 
 def test_what_was_never_judged_is_named(run):
-    with pytest.raises(DataError, match=r"nothing@1.*divisible-strict@1"):
+    with pytest.raises(DataError, match=r"nothing@1.*divisible-strict@2"):
         diff(run, load_target(LENIENT), old=("nothing", "1"))
     with pytest.raises(ConfigError, match="task of the run"):
         diff(run, load_target(LENIENT), task="divisble")

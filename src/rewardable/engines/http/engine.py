@@ -9,7 +9,7 @@ from rewardable.engines.hf.pieces import pieces, vocabulary_key
 from rewardable.engines.http.courier import Courier, Errand, Failure
 from rewardable.engines.http.routes import Route, TokenRoute
 from rewardable.engines.keyed import consecutive
-from rewardable.errors import BoundaryError, ConfigError
+from rewardable.errors import BoundaryError
 from rewardable.protocols import SampleRequest, ScoreRequest, TokenScores
 from rewardable.records import (
     Completion,
@@ -49,13 +49,6 @@ class HttpEngine:
                     errands.append(replace(errand, tag=tag))
         for errand, found in self.courier.run(errands):
             yield from self._rollouts(errand.tag, found, spec)
-
-    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Refuse: without the model's tokenizer no token can be named."""
-        raise ConfigError(
-            f"{self.policy.source} gives no log-probs of given tokens here. That takes a vLLM "
-            "server and its model's tokenizer: --engine-arg http.tokenizer=FOLDER."
-        )
 
     def close(self) -> None:
         """Close the connections."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,11 +28,15 @@ _WORD = re.compile(r"(?<![^\W_])(yes|no)(?![^\W_])", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class YesNoVerifier:
-    """Judges by ``facts["answer"]``, YES or NO. Label ``answer``: the word that was read."""
+    """Judges by ``facts["answer"]``, YES or NO. Label ``answer``: the word that was read.
+
+    Parts, whatever the policy: ``format`` (the first line is the word alone), ``answer`` (the word
+    that the lenient reading finds is right). They serve soft rewards.
+    """
 
     base: str = "yes-no"
     policy: Policy = "strict"
-    version: str = "1"
+    version: str = "2"
 
     @property
     def name(self) -> str:
@@ -46,15 +51,24 @@ class YesNoVerifier:
         text = after_reasoning(completion.text, opened=prompt_opens_reasoning(prompt.text))
         if text is None:
             return self._verdict(Outcome.WRONG, "reasoning not closed")
-        words = strict_words(text) if self.policy == "strict" else lenient_words(text)
+        strict, lenient = strict_words(text), lenient_words(text)
+        parts = {"format": float(len(strict) == 1), "answer": float(lenient == {gold})}
+        words = strict if self.policy == "strict" else lenient
         if len(words) != 1:
-            return self._verdict(Outcome.WRONG, "several answers" if words else "no answer")
-        answer = words.pop()
+            why = "several answers" if words else "no answer"
+            return self._verdict(Outcome.WRONG, why, parts=parts)
+        answer = min(words)
         right = answer == gold
         outcome, reason = (Outcome.CORRECT, "") if right else (Outcome.WRONG, "wrong value")
-        return self._verdict(outcome, reason, answer)
+        return self._verdict(outcome, reason, answer, parts)
 
-    def _verdict(self, outcome: Outcome, reason: str, answer: str = "") -> Verdict:
+    def _verdict(
+        self,
+        outcome: Outcome,
+        reason: str,
+        answer: str = "",
+        parts: Mapping[str, float] | None = None,
+    ) -> Verdict:
         scores = {Outcome.CORRECT: 1.0, Outcome.WRONG: 0.0, Outcome.UNGRADED: None}
         return Verdict(
             outcome=outcome,
@@ -62,6 +76,7 @@ class YesNoVerifier:
             version=self.version,
             reason=reason,
             score=scores[outcome],
+            parts=dict(parts or {}),
             labels={"answer": answer} if answer else {},
         )
 

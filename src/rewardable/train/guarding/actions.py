@@ -34,7 +34,8 @@ def lower_learning_rate(_: Any, config: WatchConfig, given: Mapping[str, Any]) -
         if "initial_lr" in group:
             group["initial_lr"] = group["initial_lr"] * config.lower_lr_by
     if scheduler is not None:
-        scheduler.base_lrs = [rate * config.lower_lr_by for rate in scheduler.base_lrs]
+        own = getattr(scheduler, "scheduler", scheduler)  # accelerate wraps the schedule
+        own.base_lrs = [rate * config.lower_lr_by for rate in own.base_lrs]
     return f"multiplied the learning rate by {config.lower_lr_by:g}"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
-import warnings
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,24 @@ from rewardable.train.guarding.reward import Watched
 OnDecision = Callable[[Decision, tuple[str, ...]], None]
 """Is told a decision that speaks, and what was done."""
 
+LOG = logging.getLogger(__name__)
 STATES = ("ok", "warn", "act", "stop", "roll_back")
+
+
+def never_throws(method: Callable[..., None]) -> Callable[..., None]:
+    """Make a callback's method end the guard, not the run, when it fails."""
+
+    @wraps(method)
+    def called(self: GuardCallback, *args: Any, **given: Any) -> None:
+        if self.failed:
+            return
+        try:
+            method(self, *args, **given)
+        except Exception as error:
+            self.failed = f"{type(error).__name__}: {error}"
+            LOG.exception("the guard failed and watches no more")
+
+    return called
 
 
 @dataclass
@@ -85,43 +102,44 @@ class GuardCallback(TrainerCallback, ExportableState):
         self._watched.append(watched)
         return watched
 
+    @never_throws
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Take the checkpoint's state up, or look at the start."""
-        with self._boundary():
-            stored = _stored(self, state)
-            if stored is not None and not self._given_guard:
-                self.guard = Guard.from_state(stored["guard"])
-            if stored is not None:
-                self._looks = int(stored["looks"])
-            if self.config.record and state.is_world_process_zero:
-                self._diary = Diary(self._out or Path(args.output_dir))
-                self._diary.begin(state.global_step)
-            if not self._looks:
-                self._look(given, replicates=self.config.replicates)
-                self.cost.start_tokens = self.cost.looked_tokens
-                self._observe(Observation(step=state.global_step, audits=self._taken()), given)
+        stored = _stored(self, state)
+        if stored is not None and not self._given_guard:
+            self.guard = Guard.from_state(stored["guard"])
+        if stored is not None:
+            self._looks = int(stored["looks"])
+        if self.config.record and state.is_world_process_zero:
+            self._diary = Diary(self._out or Path(args.output_dir))
+            self._diary.begin(state.global_step)
+        if not self._looks:
+            self._look(given, replicates=self.config.replicates)
+            self.cost.start_tokens = self.cost.looked_tokens
+            self._observe(Observation(step=state.global_step, audits=self._taken()), given)
 
+    @never_throws
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Look when it is time, or when the guard asked."""
-        with self._boundary():
-            due = state.global_step % self.config.every == 0
-            if (due or self._wanted) and self._affordable(state):
-                self._look(given)
-            if due:
-                self._note_numbers()
+        due = state.global_step % self.config.every == 0
+        if (due or self._wanted) and self._affordable(state):
+            self._look(given)
+        if due:
+            self._note_numbers()
 
+    @never_throws
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
         """Show the guard a training step's numbers, with the look taken behind it."""
         if not logs or "loss" not in logs:
             return
-        with self._boundary():
-            numbers = {k: float(v) for k, v in logs.items() if isinstance(v, int | float)}
-            self.cost.trained_tokens = _tokens(state, numbers)
-            for watched in self._watched:
-                numbers |= watched.numbers()
-            seen = Observation(step=state.global_step, metrics=numbers, audits=self._taken())
-            self._observe(seen, {**given, "control": control})
+        numbers = {k: float(v) for k, v in logs.items() if isinstance(v, int | float)}
+        self.cost.trained_tokens = _tokens(state, numbers)
+        for watched in self._watched:
+            numbers |= watched.numbers()
+        seen = Observation(step=state.global_step, metrics=numbers, audits=self._taken())
+        self._observe(seen, {**given, "control": control})
 
+    @never_throws
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Say what the guard cost."""
         if self._diary is not None:
@@ -197,11 +215,11 @@ class GuardCallback(TrainerCallback, ExportableState):
             self._on_decision(decision, done)
             return
         for notice in decision.notices:
-            warnings.warn(f"guard: {notice.text}", stacklevel=2)
+            LOG.warning("guard: %s", notice.text)
         if decision.speaks:
             what = "; ".join(done) or "nothing was done"
-            text = f"guard at step {decision.step}: {decision.state}. {decision.remedy} ({what})"
-            warnings.warn(text, stacklevel=2)
+            text = "guard at step %d: %s. %s (%s)"
+            LOG.warning(text, decision.step, decision.state, decision.remedy, what)
 
     def _note_numbers(self) -> None:
         seen = getattr(self._trainer, "seen_numbers", None)
@@ -212,18 +230,6 @@ class GuardCallback(TrainerCallback, ExportableState):
 
     def _level(self) -> int:
         return STATES.index(self.last.state) if self.last is not None else 0
-
-    @contextmanager
-    def _boundary(self) -> Generator[None]:
-        """Guard the trainer: what fails in here ends the guard, not the run."""
-        if self.failed:
-            yield
-            return
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - the named boundary: the guard in a trainer
-            self.failed = f"{type(error).__name__}: {error}"
-            warnings.warn(f"the guard failed and watches no more ({self.failed}).", stacklevel=2)
 
 
 def _stored(callback: GuardCallback, state: Any) -> Mapping[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,8 +26,9 @@ class Reference:
         self._model: Any = None
 
     def bind(self, trainer: Any) -> None:
-        """Use the trainer's reference model where it has one that stays as it is."""
-        if trainer.ref_model is not None and not trainer.args.sync_ref_model:
+        """Use the trainer's reference model where that is the base and stays as it is."""
+        same = trainer.model.name_or_path == self._base and not trainer.args.sync_ref_model
+        if same and trainer.ref_model is not None:
             self._model = trainer.ref_model
 
     @contextmanager
@@ -36,7 +36,7 @@ class Reference:
         """Give the base's model, without gradients and without dropout."""
         policy = seen.accelerator.unwrap_model(seen.model)
         with torch.no_grad():
-            if self._model is None and isinstance(policy, PeftModel) and not self._is_adapter():
+            if self._model is None and self._lies_below(policy):
                 training = policy.training
                 policy.eval()
                 try:
@@ -54,8 +54,9 @@ class Reference:
             self._model = loaded.to(like.device).eval().requires_grad_(False)
         return self._model
 
-    def _is_adapter(self) -> bool:
-        return (Path(self._base) / "adapter_config.json").is_file()
+    def _lies_below(self, policy: Any) -> bool:
+        """Whether the policy is an adapter on the base itself."""
+        return isinstance(policy, PeftModel) and policy.get_base_model().name_or_path == self._base
 
 
 def next_logprobs(

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from rewardable.errors import ConfigError, DataError
+from rewardable.errors import ConfigError
 from rewardable.protocols import Task
 from rewardable.records import Prompt, digest
 from rewardable.train.core import Forward
@@ -194,6 +194,4 @@ def sample_heads(
             head if head and head[-1] in ends else (*head, int(next(tokens_drawn)))
             for head in heads
         ]
-    if not any(heads):
-        raise DataError("the base gave no opening.")
     return heads

@@ -25,13 +25,22 @@ from rewardable.locate.traces import (
     sources,
     token_table,
 )
-from rewardable.protocols import HiddenReader, Task, TokenReader
+from rewardable.protocols import HiddenReader, Scorer, Task, TokenReader
 from rewardable.records import Policy, Prompt, SamplingSpec
 from rewardable.store import Run
 from rewardable.workflows.events import Event, OnEvent
 from rewardable.workflows.locating.config import LocateConfig
 from rewardable.workflows.locating.drawing import draw, read_forced, read_free
 from rewardable.workflows.policies import in_turn
+
+TRACED = frozenset({"likelihood", "entropy", "series", "drift"})
+"""Methods that look at given texts."""
+NO_SCORES = (
+    "The engine of {} gives no log-probs of given tokens: nothing is said of likelihood and "
+    "entropy. A vLLM server and its model's tokenizer do (--engine-arg http.tokenizer=FOLDER)."
+)
+NO_TEXTS = "The engine of {} does not tell the text of tokens: no openings are given."
+NO_STATES = "The engine of {} gives no hidden states: the table of drift is left out."
 
 
 def gather(
@@ -79,6 +88,7 @@ class _Gathering:
         self._results: dict[str, dict[Place, ForcedResult]] = {}
         self._vocabulary = ""
         self._speller: Speller | None = None
+        self._lacking: dict[str, list[str]] = {}
 
     def visit(self, position: int, engine: Engine) -> None:
         """Do everything that needs this policy's engine."""
@@ -94,12 +104,18 @@ class _Gathering:
         self._results[name] = read_forced(
             self._forced, engine.policy, self._spec, self._prompts, self._demand
         )
-        if self._traces:
-            self._scores[name] = self._score(name, engine)
-        if "drift" in methods and isinstance(engine, HiddenReader):
-            self._hidden |= self._states(name, engine)
+        if isinstance(engine, Scorer):
+            if self._traces:
+                self._scores[name] = self._score(name, engine)
+        elif TRACED & set(methods):
+            self._lacking.setdefault(NO_SCORES, []).append(name)
+        if "drift" in methods:
+            if isinstance(engine, HiddenReader):
+                self._hidden |= self._states(name, engine)
+            else:
+                self._lacking.setdefault(NO_STATES, []).append(name)
 
-    def _score(self, name: str, engine: Engine) -> Scores:
+    def _score(self, name: str, engine: Scorer) -> Scores:
         def tell(done: int, total: int) -> None:
             self._on_event(Event(stage=f"likelihoods, {name}", done=done, total=total))
 
@@ -110,9 +126,12 @@ class _Gathering:
         self._speller = spell(engine, self._rollouts, {config.opening_tokens, *config.doses})
         if "entries" in methods:
             self._want_entries()
-        if "interventions" in methods and isinstance(engine, TokenReader):
-            self._want_openings()
-        if {"likelihood", "entropy", "series", "drift"} & set(methods):
+        if "interventions" in methods:
+            if isinstance(engine, TokenReader):
+                self._want_openings()
+            else:
+                self._lacking[NO_TEXTS] = [engine.policy.name]
+        if TRACED & set(methods):
             self._traces = pick(
                 engine, self._task, self._prompts, self._rollouts, config.sequences, config.seed
             )
@@ -172,9 +191,9 @@ class _Gathering:
         return {(name, place): states for place, states in one_state_each(found).items()}
 
     def finish(self) -> tuple[Gathered, Speller]:
-        """Return what was gathered."""
+        """Return what was gathered; what one policy's engine cannot give is left out for all."""
         tokens: dict[str, Tokens] = {}
-        for source in sources(self._traces):
+        for source in () if NO_SCORES in self._lacking else sources(self._traces):
             table = token_table(self._traces, source, self._scores, self._rules)
             if table is not None:
                 tokens[source] = table
@@ -192,7 +211,8 @@ class _Gathering:
                 given=self._given,
                 arms=self._arms,
                 tokens=tokens,
-                hidden=self._hidden,
+                hidden={} if NO_STATES in self._lacking else self._hidden,
+                notes=tuple(why.format(", ".join(who)) for why, who in self._lacking.items()),
             ),
             self._speller,
         )

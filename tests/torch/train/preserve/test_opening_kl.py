@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,3 +104,19 @@ def test_an_adapter_is_compared_with_the_weights_below_it(
     expected = by_hand(adapted.eval(), untouched, 2, "policy")
     torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-5)
     assert float(got) > 1e-3
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_trainers_reference_is_used_only_where_it_is_the_base(
+    seen: Callable[..., Forward], policy: Any, base: Any, base_folder: Path, same: bool
+) -> None:
+    trainer = SimpleNamespace(
+        model=SimpleNamespace(name_or_path=str(base_folder) if same else "a later checkpoint"),
+        ref_model=base,
+        args=SimpleNamespace(sync_ref_model=False),
+    )
+    reference = Reference(str(base_folder))
+    reference.bind(trainer)
+    with reference.opened(seen(policy, PROMPTS, ANSWERS)) as model:
+        assert (model is base) == same
+        assert not torch.is_grad_enabled()

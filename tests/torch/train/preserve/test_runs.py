@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from rewardable.errors import ConfigError
 from rewardable.tasks import load_task
 from rewardable.train import GRPORecipe, RewardConfig
+from rewardable.train.core import Forward
 from rewardable.train.extras import Extras
 from rewardable.train.grpo import open_tokenizer, run_grpo
 from rewardable.train.preserve import (
@@ -28,6 +29,7 @@ from rewardable.train.preserve import (
     PreserveConfig,
     RoutingConfig,
     SoftSchedule,
+    advantage_rule,
 )
 from rewardable.train.preserve.build import build_extras
 from rewardable.train.preserve.kl import KLState
@@ -115,16 +117,33 @@ def test_each_method_acts(name: str, tmp_path: Path, plain: Path) -> None:
         assert lines[1][f"loss/{name}"] > 1e-4
 
 
-def test_balanced_rloo_and_grpo_take_the_same_step(tmp_path: Path) -> None:
-    """RLOO's N / (N - 1) is taken out, and neither scales: one step, one set of weights."""
-    config = PreserveConfig(balanced=BalancedConfig(), scale="none")
-    settings = {"loss_type": "grpo", "max_grad_norm": 0.0}
-    trained(tmp_path / "grpo", config, steps=1, trl=settings)
-    trained(tmp_path / "rloo", config, steps=1, algorithm="rloo", trl={"max_grad_norm": 0.0})
-    start = load_file(Path(POCKET) / "model.safetensors")
-    a, b = weights(tmp_path / "grpo", 1), weights(tmp_path / "rloo", 1)
-    start = {name: start[name].float() for name in a}
-    assert distance(a, b) < 0.05 * distance(a, start)
+def reached(out: Path, algorithm: str) -> tuple[list[float], list[float]]:
+    """Return the advantages of the first loss, and those that the rule means, by row."""
+    config = PreserveConfig(balanced=BalancedConfig(label="entry"))
+    used = recipe(algorithm=algorithm, steps=1)
+    given: list[float] = []
+    meant: list[float] = []
+
+    def watch(seen: Forward) -> dict[str, float]:
+        given.extend(seen.advantages_B.tolist())
+        return {}
+
+    def tap(batch: RolloutBatch) -> dict[str, float]:
+        meant.extend(value or 0.0 for value in advantage_rule(balanced=config.balanced)(batch))
+        return {}
+
+    run_grpo(
+        POCKET, TASK, used, out, None, built(config, used) + Extras(watches=(watch,), taps=(tap,))
+    )
+    return given, meant
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+def test_the_loss_sees_the_advantages_that_the_rule_means(algorithm: str, tmp_path: Path) -> None:
+    """Neither trainer's own baseline and scale change them; rows are shuffled behind sampling."""
+    given, meant = reached(tmp_path, algorithm)
+    assert len({round(value, 4) for value in meant}) > 4
+    assert sorted(given) == pytest.approx(sorted(meant), abs=1e-5)
 
 
 def test_everything_at_once(tmp_path: Path) -> None:
@@ -140,7 +159,7 @@ def test_everything_at_once(tmp_path: Path) -> None:
     lines = trained(tmp_path, config, micro_batch=16, reward=RewardConfig(diversity_weight=0.1))
     for line in lines:
         assert {"loss/opening_kl", "loss/routing", "kl", "preserve/support"} <= set(line)
-        assert line["preserve/kl_weight"] == 0.05
+        assert line["preserve/kl_weight"] == pytest.approx(0.05)
         assert all(math.isfinite(v) for v in line.values() if isinstance(v, float))
 
 
@@ -177,21 +196,23 @@ MOVING = PreserveConfig(
 
 
 def coefficients(out: Path, steps: int) -> list[tuple[int, float]]:
-    used = recipe(steps=steps, learning_rate=1e-5, trl=MOVING.trainer_settings())
+    used = recipe(
+        steps=steps, prompts_per_step=2, group_size=4, learning_rate=1e-5,
+        trl=MOVING.trainer_settings(),
+    )  # fmt: skip
     watching = Watching()
     run_grpo(POCKET, TASK, used, out, None, built(MOVING, used) + Extras(taps=(watching,)))
     return watching.seen
 
 
 def test_the_kl_coefficient_moves_and_a_resumed_run_goes_on_with_it(tmp_path: Path) -> None:
-    whole = coefficients(tmp_path / "whole", 5)
-    assert whole[0] == (0, 0.05)
-    assert whole[-1] == (4, 0.02)
-    first = coefficients(tmp_path / "cut", 3)
-    second = coefficients(tmp_path / "cut", 5)
+    whole = coefficients(tmp_path / "whole", 4)
+    assert whole == [(0, 0.05), (1, 0.05), (2, 0.02), (3, 0.02)]
+    first = coefficients(tmp_path / "cut", 2)
+    second = coefficients(tmp_path / "cut", 4)
     assert first + second == whole
     at = [
-        json.loads((tmp_path / run / "checkpoint-5" / "trainer_state.json").read_text())
+        json.loads((tmp_path / run / "checkpoint-4" / "trainer_state.json").read_text())
         for run in ("whole", "cut")
     ]
     kept = [one["stateful_callbacks"]["AdaptiveKL"]["attributes"]["now"] for one in at]
@@ -208,7 +229,8 @@ def test_an_early_stop_ends_the_run_with_a_checkpoint_that_says_so(tmp_path: Pat
     config = PreserveConfig(
         early_stop=EarlyStopConfig(ratio=0.999, baseline=1, window=1, patience=1)
     )
-    lines = trained(tmp_path, config, steps=12, save_every=50, learning_rate=3e-3)
+    # a bonus below 0 pushes entropy down
+    lines = trained(tmp_path, config, steps=12, save_every=50, entropy_coefficient=-1.0)
     last = lines[-1]["step"]
     assert last < 12
     assert lines[-1]["entropy"] < 0.999 * lines[0]["entropy"]

@@ -1,0 +1,80 @@
+"""Recipe files: which table which method takes, and what overrides what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardable.errors import ConfigError, DataError
+from rewardable.workflows.training import read_file, train_plan
+
+BASE: dict[str, Any] = {"policy": "pocket", "task": "countdown-steps:numbers=4"}
+
+
+def test_tables_become_configurations() -> None:
+    plan = train_plan(
+        {
+            **BASE,
+            "seed": 3,
+            "recipe": {"steps": 7, "trl": {"use_vllm": True}},
+            "reward": {"diversity_weight": 0.2},
+            "preserve": {"balanced": {"label": "entry"}},
+            "mix": {"rlvr": 0.5, "supervised": 0.3, "replay": 0.2},
+            "guard": {"future_tasks": ["countdown"], "rule": {"allowed": ["stop"]}},
+        }
+    )
+    assert (plan.recipe.steps, plan.recipe.seed, plan.recipe.algorithm) == (7, 3, "grpo")
+    assert plan.recipe.trl == {"use_vllm": True}
+    assert plan.recipe.reward.diversity_weight == 0.2
+    assert plan.preserve.balanced.label == "entry"
+    assert plan.preserve.opening_kl is None
+    assert plan.mix.supervised == 0.3
+    assert plan.guard is not None
+    assert plan.guard.rule.allowed == ("stop",)
+    assert plan.audit is None
+
+
+def test_command_line_wins_over_the_file() -> None:
+    plan = train_plan({**BASE, "seed": 3}, policy="other", seed=9)
+    assert (plan.policy, plan.seed, plan.recipe.seed) == ("other", 9, 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": "grop"}, "Did you mean 'grpo'"),
+        ({"method": "sft", "preserve": {"balanced": {}}}, "sft takes no preserve"),
+        ({"method": "grpo", "teacher": "x"}, "grpo takes no teacher"),
+        ({"method": "dpo", "reward": {"kind": "soft"}}, "dpo takes no reward"),
+        ({"recipe": {"algorithm": "rloo"}}, "unknown key of [recipe]: 'algorithm'"),
+        ({"recipe": {"trl": {"seed": 3}}}, "give these as the recipe's own keys"),
+        ({"recipe": {"group_size": 1}}, "group_size must be at least 2"),
+        ({"policy": ""}, "no policy to train"),
+        ({"guard": {"future_tasks": []}}, "at least one future task"),
+        ({"audits": {}}, "Did you mean 'audit'"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        train_plan({**BASE, **change})
+    assert said in str(error.value)
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no recipe file"):
+        read_file(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("a = [", encoding="utf-8")
+    with pytest.raises(DataError, match="cannot be read as a recipe"):
+        read_file(broken)
+
+
+def test_shipped_recipes_can_be_read() -> None:
+    from rewardable.workflows.sequence.plan import merged
+
+    folder = Path(__file__).parents[4] / "recipes"
+    file = read_file(folder / "preserve" / "methods.toml")
+    for tables in file["methods"].values():
+        train_plan(merged(file["common"], tables), seed=0)
