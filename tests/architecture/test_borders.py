@@ -34,7 +34,17 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     ),
     "engines": (
         set(),
-        {"numpy", "torch", "transformers", "peft", "gguf", "safetensors", "huggingface_hub"},
+        {
+            "numpy",
+            "torch",
+            "transformers",
+            "peft",
+            "gguf",
+            "safetensors",
+            "huggingface_hub",
+            "httpx2",
+            "vllm",
+        },
     ),
     "store": (set(), {"numpy", "pyarrow", "duckdb"}),
     "importers": ({"store"}, {"numpy", "pyarrow", "duckdb"}),

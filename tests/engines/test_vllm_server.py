@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from rewardable.engines import EngineOptions, close_engine, open_engine
+from rewardable.errors import ConfigError
 from rewardable.protocols import SampleRequest, ScoreRequest, TokenReader
 from rewardable.records import FinishReason, Rollout, SamplingSpec, user_prompt
+from rewardable.store import Run
 from rewardable.workflows.audit import audit
 from rewardable.workflows.config import RunConfig
 from rewardable.workflows.locate import locate
 from rewardable.workflows.locating.config import LocateConfig, look_of
+from rewardable.workflows.sources import resolve_source
 
 PROMPTS = [user_prompt("t", "1", f"Write one sentence about the number {i}.") for i in range(4)]
 SPEC = SamplingSpec(max_new_tokens=24, seed=3)
@@ -37,8 +40,7 @@ def served(server):
 
 def drawn(engine, n=6, opening="", prompts=PROMPTS) -> dict[tuple[str, int], Rollout]:
     requests = [
-        SampleRequest(prompt=prompt, indices=tuple(range(n)), opening=opening)
-        for prompt in prompts
+        SampleRequest(prompt=prompt, indices=tuple(range(n)), opening=opening) for prompt in prompts
     ]
     return {(row.id.prompt_key, row.id.index): row for row in engine.sample(requests, SPEC)}
 
@@ -47,7 +49,9 @@ def apart(engine, rows) -> float:
     """Return the largest difference between the rows' log-probs and the engine's scores."""
     prompts = {prompt.key: prompt for prompt in PROMPTS}
     requests = [
-        ScoreRequest(id=str(i), prompt=prompts[row.id.prompt_key], token_ids=row.completion.token_ids)
+        ScoreRequest(
+            id=str(i), prompt=prompts[row.id.prompt_key], token_ids=row.completion.token_ids
+        )
         for i, row in enumerate(rows)
     ]
     found = {one.id: one.logprobs for one in engine.score(requests)}
@@ -75,7 +79,8 @@ def test_a_row_s_draw_depends_on_its_index_alone(served) -> None:
     rows = drawn(served, n=6)
     alone = served.sample([SampleRequest(prompt=PROMPTS[1], indices=(1, 4))], SPEC)
     for row in alone:
-        assert row.completion.token_ids == rows[row.id.prompt_key, row.id.index].completion.token_ids
+        same = rows[row.id.prompt_key, row.id.index]
+        assert row.completion.token_ids == same.completion.token_ids
 
 
 def test_template_and_vocabulary_are_those_of_hf(served, hf) -> None:
@@ -104,9 +109,10 @@ def test_without_a_tokenizer_the_server_continues_a_message(server) -> None:
     assert all(one.completion.logprobs for one in free.values())
 
 
-def test_another_tokenizer_than_the_server_s_is_refused(server, pocket_folder) -> None:
-    with pytest.raises(Exception, match="is not the one"):
-        open_engine(server.source, EngineOptions(arguments=(f"http.tokenizer={pocket_folder}",)))
+def test_another_tokenizer_than_the_server_s_is_refused(server) -> None:
+    other = resolve_source("pocket")
+    with pytest.raises(ConfigError, match="is not the one"):
+        open_engine(server.source, EngineOptions(arguments=(f"http.tokenizer={other}",)))
 
 
 def test_an_adapter_is_a_policy_of_its_own(server, smollm2, adapter) -> None:
@@ -129,7 +135,7 @@ def test_a_prompt_beyond_the_context_is_a_failed_row(served) -> None:
 def test_an_audit_outlives_a_killed_server(server, tmp_path: Path) -> None:
     config = RunConfig(
         policies=(server.source, server.source.replace("smollm2", "lora")),
-        task="ifollow.words", n=8, prompts=8, max_new_tokens=24, batch_rows=8, group=4,
+        task="constraints", n=8, prompts=8, max_new_tokens=24, batch_rows=8, group=4,
         engine_args=("http.samples=2",),
     )  # fmt: skip
     deaths: list[str] = []
@@ -142,10 +148,10 @@ def test_an_audit_outlives_a_killed_server(server, tmp_path: Path) -> None:
 
     result = audit(tmp_path / "run", config, kill_once)
     assert deaths
-    from rewardable.store import Run
-
     run = Run.open(tmp_path / "run")
-    rows = [row for row, _ in run.rollouts()]
+    spec = run.specs()[0].key
+    keys = [policy.key for policy in run.policies()]
+    rows = [row for key in keys for row, _ in run.rollouts(policy_key=key, spec_key=spec)]
     counts = Counter(row.id for row in rows)
     assert len(rows) == 2 * 8 * 8
     assert set(counts.values()) == {1}
@@ -156,9 +162,11 @@ def test_an_audit_outlives_a_killed_server(server, tmp_path: Path) -> None:
 def test_locate_says_what_a_server_cannot_give(server, tmp_path: Path) -> None:
     run = RunConfig(
         policies=(server.source, server.source.replace("smollm2", "lora")),
-        task="words", n=4, prompts=4, max_new_tokens=24,
+        task="word-problems", n=4, prompts=4, max_new_tokens=24,
     )  # fmt: skip
-    look = look_of((), families=2, forced_n=2, sequences=2, doses=(1, 2), dose_n=2, reference="first")
+    look = look_of(
+        (), families=2, forced_n=2, sequences=2, doses=(1, 2), dose_n=2, reference="first"
+    )
     found = locate(tmp_path / "located", LocateConfig(run=run, look=look))
     assert "drift" not in found.tables
     assert any("no hidden states" in sentence for sentence in found.paragraph)

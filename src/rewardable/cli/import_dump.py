@@ -15,49 +15,56 @@ if TYPE_CHECKING:
     from rewardable.workflows.regrade import Regraded
 
 
+Dump = Annotated[Path, typer.Argument(help="File or folder of TRL, verl, lm-eval, inspect_ai, ...")]
+Out = Annotated[Path, typer.Option(help="Run folder; several dumps may go into one.")]
+FieldMap = Annotated[
+    str,
+    typer.Option(
+        "--map",
+        help="For other files, target=column,... Targets: prompt, completion, score, prompt_id, "
+        "index, policy, task, truth, finish_reason, error, n, c, label.KIND, fact.NAME.",
+    ),
+]
+Format = Annotated[str, typer.Option(help="What it must be [default: told by the content].")]
+Policy = Annotated[
+    str, typer.Option(help="Name of the policy [default: the dump's, or the file's].")
+]
+TaskName = Annotated[str, typer.Option(help="Name of the task [default: the dump's].")]
+Success = Annotated[str, typer.Option(help="Success rule on the score, such as '>= 1' or '> 0.5'.")]
+Score = Annotated[
+    str, typer.Option(help="Reward column, metric or scorer that says what a success is.")
+]
+Filter = Annotated[str, typer.Option(help="lm-eval: whose reading of the answers counts.")]
+Step = Annotated[
+    str, typer.Option(help="Training step, 120 or 100-120; 'each' is a policy of its own.")
+]
+Regrade = Annotated[
+    str, typer.Option(metavar="TASK", help="Judge the answers by this task's verifier, too.")
+]
+Wording = Annotated[
+    bool, typer.Option(help="Count the wording of texts; else `rewardable grade` does it.")
+]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Count broken lines and rows, and go on.")
+]
+
+
 def import_dump(
-    dump: Annotated[
-        Path,
-        typer.Argument(help="File or folder of TRL, verl, lm-eval, inspect_ai, ..."),
-    ],
-    out: Annotated[Path, typer.Option(help="Run folder; several dumps may go into one.")],
-    field_map: Annotated[
-        str,
-        typer.Option(
-            "--map",
-            help="For other files, target=column,... Targets: prompt, completion, score, "
-            "prompt_id, index, policy, task, truth, finish_reason, error, n, c, label.KIND, "
-            "fact.NAME.",
-        ),
-    ] = "",
-    format: Annotated[
-        str, typer.Option(help="What it must be [default: told by the content].")
-    ] = "",
-    policy: Annotated[
-        str, typer.Option(help="Name of the policy [default: the dump's, or the file's].")
-    ] = "",
-    task: Annotated[str, typer.Option(help="Name of the task [default: the dump's].")] = "",
-    success: Annotated[
-        str, typer.Option(help="Success rule on the score, such as '>= 1' or '> 0.5'.")
-    ] = "",
-    score: Annotated[
-        str, typer.Option(help="Reward column, metric or scorer that says what a success is.")
-    ] = "",
-    filter: Annotated[str, typer.Option(help="lm-eval: whose reading of the answers counts.")] = "",
-    step: Annotated[
-        str, typer.Option(help="Training step, 120 or 100-120; 'each' is a policy of its own.")
-    ] = "",
-    regrade: Annotated[
-        str, typer.Option(metavar="TASK", help="Judge the answers by this task's verifier, too.")
-    ] = "",
+    dump: Dump,
+    out: Out,
+    field_map: FieldMap = "",
+    format: Format = "",
+    policy: Policy = "",
+    task: TaskName = "",
+    success: Success = "",
+    score: Score = "",
+    filter: Filter = "",
+    step: Step = "",
+    regrade: Regrade = "",
     workers: o.Workers = 0,
     timeout: o.Timeout = 0.0,
-    wording: Annotated[
-        bool, typer.Option(help="Count the wording of texts; else `rewardable grade` does it.")
-    ] = True,
-    skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Count broken lines and rows, and go on.")
-    ] = False,
+    wording: Wording = True,
+    skip_broken: SkipBroken = False,
 ) -> None:
     """Bring other tools' rollouts or counts into a run folder."""
     from rewardable.workflows.import_dump import import_known_dump

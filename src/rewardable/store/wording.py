@@ -25,6 +25,7 @@ from rewardable.store.schema import FINISH_CODE, ROLLOUTS, WORDINGS
 
 Ints = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 200_000
+BYTES_AT_ONCE = 1 << 26
 
 _PLACE = ("policy_key", "spec_key", "prompt_key")
 _KEYS = ", ".join(_PLACE)
@@ -37,6 +38,12 @@ _STALE = f"""
 SELECT r.* FROM ({_NOW}) r ANTI JOIN (
     SELECT * FROM wordings WHERE version = $version AND first = $first
 ) w USING ({_KEYS}, n_rows, n_attempts)
+"""
+_SIZED = f"""
+SELECT s.*, b.n_bytes FROM ({_STALE}) s JOIN (
+    SELECT {_KEYS}, sum(strlen(text))::BIGINT AS n_bytes FROM rollouts
+    WHERE prompt_key IN (SELECT prompt_key FROM wanted) GROUP BY ALL
+) b USING ({_KEYS}) ORDER BY {_KEYS}
 """
 _CURRENT = """
 SELECT w.*, row_number() OVER (PARTITION BY w.prompt_key) AS copy
@@ -92,8 +99,9 @@ class WordingBook:
     def stale(self, prompt_keys: Collection[str], version: int, first: int) -> Iterator[Texts]:
         """Yield the texts of these, below the index ``first`` (0: all), prompt by prompt."""
         with self._views(prompt_keys) as connection:
-            stale = _told(connection, f"{_STALE} ORDER BY {_KEYS}", version, first)
-            ends = np.cumsum(stale["n_rows"].to_numpy()) // ROWS_AT_ONCE
+            stale = _told(connection, _SIZED, version, first)
+            rows, sizes = stale["n_rows"].to_numpy(), stale["n_bytes"].to_numpy()
+            ends = np.cumsum(rows / ROWS_AT_ONCE + sizes / BYTES_AT_ONCE).astype(np.int64)
             for chunk in np.unique(ends):
                 places = np.flatnonzero(ends == chunk)
                 part = stale.slice(int(places[0]), len(places))

@@ -13,9 +13,10 @@ from trl.trainer.distillation_trainer import DistillationTrainer
 from rewardable.errors import ConfigError
 from rewardable.protocols import Task
 from rewardable.records import Prompt
-from rewardable.train.grpo import OnStep, Reporter, open_tokenizer
+from rewardable.train.models import adapter, open_model, open_tokenizer
+from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.series import checkpoints
-from rewardable.train.stage import adapter, arguments, is_done, open_model, still, train
+from rewardable.train.stage import arguments, is_done, still, train
 from rewardable.train.stages import DistillRecipe
 
 __all__ = ["DistillRecipe", "check_same_tokens", "run_distill"]

@@ -12,11 +12,12 @@ from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DataCollatorForPreference, DPOTrainer
 
 from rewardable.errors import DataError
-from rewardable.train.grpo import OnStep, Reporter, end_ids, open_tokenizer
+from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
 from rewardable.train.pairs import Pair, pairs
+from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import GradedRow
 from rewardable.train.series import checkpoints
-from rewardable.train.stage import adapter, arguments, is_done, open_model, still, train
+from rewardable.train.stage import arguments, is_done, still, train
 from rewardable.train.stages import DPORecipe
 from rewardable.train.tokens import Encoder, encoder
 

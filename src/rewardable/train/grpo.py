@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,7 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from datasets import Dataset
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PrinterCallback,
-    ProgressCallback,
-    TrainerCallback,
-)
+from transformers import PrinterCallback, ProgressCallback
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.rloo_config import RLOOConfig
 
@@ -26,12 +19,13 @@ from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.train.core import AddingGRPO, AddingRLOO
 from rewardable.train.extras import Extras
+from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
 from rewardable.train.quiet import quiet
-from rewardable.train.recipe import GRPORecipe, LoraRecipe, StepReport
+from rewardable.train.recipe import GRPORecipe
+from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rewards import PROMPT_KEY, VerdictReward
 from rewardable.train.series import checkpoints, last_checkpoint
 
-OnStep = Callable[[StepReport], None]
 TRAINERS: dict[str, tuple[Any, Any]] = {
     "grpo": (AddingGRPO, GRPOConfig),
     "rloo": (AddingRLOO, RLOOConfig),
@@ -54,7 +48,7 @@ def run_grpo(
     pool = task.prompts(recipe.train_prompts, recipe.seed) if prompts is None else prompts
     build, configuration = TRAINERS[recipe.algorithm]
     with quiet():
-        model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+        model = open_model(base)
         trainer = build(
             model=model,
             reward_funcs=[_reward(task, recipe, pool, added, end_ids(model, tokenizer))],
@@ -62,7 +56,7 @@ def run_grpo(
             train_dataset=_dataset(pool, chat=tokenizer.chat_template is not None),
             processing_class=tokenizer,
             callbacks=[*added.callbacks, *([Reporter(on_step)] if on_step else [])],
-            peft_config=_peft(recipe.lora),
+            peft_config=adapter(recipe.lora),
         )
         trainer.terms, trainer.watches = added.terms, added.watches
         added.bind(trainer)
@@ -70,25 +64,6 @@ def run_grpo(
             trainer.remove_callback(callback)
         trainer.train(resume_from_checkpoint=last_checkpoint(out))
     return checkpoints(out)
-
-
-def open_tokenizer(base: str) -> Any:
-    """Return the tokenizer of ``base``, padding with its end token where it has no pad token."""
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    if tokenizer.eos_token is None:
-        raise ConfigError(
-            f"the tokenizer of {base} has no end token: completions could not end. Set eos_token."
-        )
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
-
-
-def end_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Return the ids that end a completion: the generation config's and the tokenizer's."""
-    known = model.generation_config.eos_token_id
-    listed = known if isinstance(known, list) else [known]
-    return tuple(sorted({int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None}))
 
 
 def _reward(
@@ -101,17 +76,6 @@ def _reward(
         taps=added.taps,
         advantage=added.advantage,
         end_ids=ends,
-    )
-
-
-def _peft(lora: LoraRecipe | None) -> Any:
-    if lora is None:
-        return None
-    from peft import LoraConfig
-
-    targets: Any = list(lora.targets) or "all-linear"
-    return LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, task_type="CAUSAL_LM"
     )
 
 
@@ -182,26 +146,3 @@ def _optional(recipe: GRPORecipe, added: Extras) -> dict[str, Any]:
     if added.advantage is not None and recipe.algorithm == "grpo":
         found["scale_rewards"] = "none"
     return found
-
-
-class Reporter(TrainerCallback):
-    """Passes what TRL logged of a step on; ``reward`` is the raw one where it was logged."""
-
-    def __init__(self, on_step: OnStep) -> None:
-        self._on_step = on_step
-        self._start = time.perf_counter()
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Report a step that logged a loss or a reward."""
-        numbers = {name: float(v) for name, v in (logs or {}).items() if isinstance(v, int | float)}
-        if "train_runtime" in numbers or not state.is_world_process_zero:
-            return
-        self._on_step(
-            StepReport(
-                step=state.global_step,
-                total=state.max_steps,
-                reward=numbers.get("reward/raw", numbers.get("reward")),
-                seconds=time.perf_counter() - self._start,
-                numbers=numbers,
-            )
-        )

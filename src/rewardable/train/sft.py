@@ -13,10 +13,11 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from rewardable.errors import DataError
 from rewardable.protocols import Task
-from rewardable.train.grpo import OnStep, Reporter, end_ids, open_tokenizer
+from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
+from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import TextRow, gold_rows
 from rewardable.train.series import checkpoints
-from rewardable.train.stage import adapter, arguments, is_done, open_model, still, train
+from rewardable.train.stage import arguments, is_done, still, train
 from rewardable.train.stages import SFTRecipe
 from rewardable.train.tokens import Encoder, encoder
 

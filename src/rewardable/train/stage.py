@@ -11,18 +11,12 @@ from typing import Any
 import datasets
 import torch
 from accelerate import PartialState
-from transformers import AutoModelForCausalLM, PrinterCallback, ProgressCallback
+from transformers import PrinterCallback, ProgressCallback
 
 from rewardable.errors import ConfigError, unknown_name
 from rewardable.train.quiet import quiet
-from rewardable.train.recipe import LoraRecipe
 from rewardable.train.series import checkpoints, last_checkpoint, step_of
 from rewardable.train.stages import StageRecipe
-
-
-def open_model(base: str) -> Any:
-    """Return the model in float32, the precision of master weights."""
-    return AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
 
 
 def arguments(
@@ -72,18 +66,6 @@ def _split(recipe: StageRecipe) -> tuple[int, int]:
     if share % micro:
         raise ConfigError(f"micro_batch ({micro}) must divide the {share} rows of a process.")
     return micro, share // micro
-
-
-def adapter(lora: LoraRecipe | None) -> Any:
-    """Return the adapter's configuration; None where all weights are trained."""
-    if lora is None:
-        return None
-    from peft import LoraConfig
-
-    targets: Any = list(lora.targets) or "all-linear"
-    return LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, task_type="CAUSAL_LM"
-    )
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from trl.models.utils import unwrap_model_for_generation
 from rewardable.guard import Audit, PromptAudit
 from rewardable.protocols import Task
 from rewardable.records import Outcome, Prompt, Verdict
-from rewardable.train.grpo import end_ids
 from rewardable.train.guarding.config import WatchConfig
+from rewardable.train.models import end_ids
 from rewardable.train.rewards import judged
 from rewardable.train.tokens import encoder
 

@@ -12,10 +12,10 @@ from trl.models.utils import unwrap_model_for_generation
 from rewardable.records import Prompt
 from rewardable.train.core import Forward
 from rewardable.train.distill import check_same_tokens, check_same_width
-from rewardable.train.grpo import end_ids, open_tokenizer
 from rewardable.train.mix.config import DistillMix
 from rewardable.train.mix.draws import RowDraws
 from rewardable.train.mix.likelihood import answer_logits, batch_of, reverse_kl
+from rewardable.train.models import end_ids, open_tokenizer
 from rewardable.train.tokens import encoder
 
 

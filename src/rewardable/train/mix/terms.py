@@ -9,11 +9,11 @@ import torch
 
 from rewardable.records import Outcome, Prompt
 from rewardable.train.core import Forward
-from rewardable.train.grpo import end_ids
 from rewardable.train.mix.config import Unit
 from rewardable.train.mix.draws import Budget, Draws
 from rewardable.train.mix.likelihood import batch_of, cross_entropy_sum
 from rewardable.train.mix.replay import ReplayBuffer, ReplayConfig, Success, rare_rows
+from rewardable.train.models import end_ids
 from rewardable.train.rows import TextRow
 from rewardable.train.taps import RolloutBatch
 from rewardable.train.tokens import encoder

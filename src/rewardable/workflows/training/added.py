@@ -37,7 +37,7 @@ def extras_of(
     guard: Any = None,
 ) -> Any:
     """Return the :class:`~rewardable.train.extras.Extras` of a run: methods first, logs last."""
-    tokenizer = load(_TRAIN + "grpo:open_tokenizer")(base)
+    tokenizer = load(_TRAIN + "models:open_tokenizer")(base)
     found = logged(path, plan, base, task, prompts, tokenizer)
     if plan.mix is not None:
         found = mixed(plan, task, prompts) + found

@@ -19,7 +19,8 @@ from rewardable.tasks import load_task
 from rewardable.train import GRPORecipe, RewardConfig
 from rewardable.train.core import Forward
 from rewardable.train.extras import Extras
-from rewardable.train.grpo import open_tokenizer, run_grpo
+from rewardable.train.grpo import run_grpo
+from rewardable.train.models import open_tokenizer
 from rewardable.train.preserve import (
     AdaptiveKLConfig,
     BalancedConfig,
