@@ -1,0 +1,8 @@
+"""Which checkpoint of a run to continue from, and why."""
+
+from __future__ import annotations
+
+from rewardable.workflows.choosing.plan import ChoosePlan
+from rewardable.workflows.choosing.run import ChooseResult, choose
+
+__all__ = ["ChoosePlan", "ChooseResult", "choose"]
