@@ -9,6 +9,7 @@ import typer
 from rewardable import __version__
 from rewardable.cli import (
     audit,
+    choose,
     collapse,
     demo,
     explain,
@@ -31,6 +32,7 @@ VERBS = {
     "demo": demo.demo,
     "audit": audit.audit,
     "train": train.train,
+    "choose": choose.choose,
     "collapse": collapse.collapse,
     "locate": locate.locate,
     "plan": plan.plan,

@@ -17,7 +17,8 @@ Policies = Annotated[
     typer.Argument(
         metavar="BASE [TRAINED]...",
         help="Folder, hub id, *.gguf, LoRA folder, vllm:FOLDER, http://HOST/v1#MODEL, fake:FILE, "
-        "or 'pocket'. The first is the base.",
+        "'pocket', or a mix, for example mix:logits,alpha=0.3,first=4,TRAINED,EARLIER. "
+        "The first is the base.",
         show_default=False,
     ),
 ]

@@ -9,6 +9,8 @@ from typing import Protocol
 from rewardable.engines.arguments import split_argument
 from rewardable.engines.fake import FakePolicy
 from rewardable.engines.http.source import is_server
+from rewardable.engines.mixing.opening import open_mix
+from rewardable.engines.mixing.source import is_mix, parse_mix
 from rewardable.engines.options import EngineOptions
 from rewardable.errors import MissingExtraError
 from rewardable.protocols import Sampler
@@ -24,8 +26,9 @@ def open_engine(source: str, options: EngineOptions | None = None) -> Engine:
     """Open the policy that ``source`` names.
 
     source: a folder with a checkpoint or a LoRA adapter, a ``.gguf`` file, a hub id, ``vllm:`` and
-    one of these, ``http://host:port/v1#model``, or ``fake:file.json`` (see
-    :class:`rewardable.engines.fake.FakePolicy`).
+    one of these, ``http://host:port/v1#model``, ``fake:file.json`` (see
+    :class:`rewardable.engines.fake.FakePolicy`), or a mix of them (see
+    :mod:`rewardable.engines.mixing.source`).
 
     Raises ConfigError when the source cannot be opened, DataError when its files do not fit
     together, MissingExtraError when torch, transformers, vllm or httpx2 is not installed.
@@ -35,6 +38,8 @@ def open_engine(source: str, options: EngineOptions | None = None) -> Engine:
     options = _with_template(options or EngineOptions(), source)
     for text in options.arguments:
         split_argument(text)
+    if is_mix(source):
+        return open_mix(source, options, open_engine)
     if is_server(source):
         _require(source, "http", "httpx2")
         from rewardable.engines.http.opening import open_server
@@ -67,8 +72,13 @@ def _require(source: str, extra: str, *packages: str) -> None:
 
 
 def _with_template(options: EngineOptions, source: str) -> EngineOptions:
-    """Name the template by files: a served or vLLM policy's template is its tokenizer's."""
+    """Name the template by files: a served or vLLM policy's template is its tokenizer's.
+
+    A mix's template is that of its first part.
+    """
     where = options.template_from
+    if is_mix(where):
+        return _with_template(replace(options, template_from=parse_mix(where).sources[0]), source)
     if where.startswith(VLLM_PREFIX):
         return replace(options, template_from=where.removeprefix(VLLM_PREFIX))
     if not is_server(where) or where == source:

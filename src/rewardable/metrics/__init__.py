@@ -22,6 +22,7 @@ from rewardable.metrics.diversity import (
 )
 from rewardable.metrics.fixed import fixed_prompts_interval
 from rewardable.metrics.graded import best_at_k, reward_variance
+from rewardable.metrics.inferiority import NonInferiority, non_inferiority
 from rewardable.metrics.intervals import Band, Interval, mean_interval, paired_interval
 from rewardable.metrics.labels import (
     LabelCounts,
@@ -65,6 +66,7 @@ __all__ = [
     "Interval",
     "LabelCounts",
     "Mixture",
+    "NonInferiority",
     "RarefiedCoverage",
     "Refits",
     "Richness",
@@ -97,6 +99,7 @@ __all__ = [
     "mean_interval",
     "needed_n",
     "ngram_repetition",
+    "non_inferiority",
     "paired_band",
     "paired_interval",
     "pass_at_k",

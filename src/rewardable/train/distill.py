@@ -15,8 +15,8 @@ from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.train.models import adapter, open_model, open_tokenizer
 from rewardable.train.reporter import OnStep, Reporter
-from rewardable.train.series import checkpoints
-from rewardable.train.stage import arguments, is_done, still, train
+from rewardable.train.series import checkpoints, is_done
+from rewardable.train.stage import arguments, still, train
 from rewardable.train.stages import DistillRecipe
 
 __all__ = ["DistillRecipe", "check_same_tokens", "run_distill"]
@@ -40,7 +40,7 @@ def run_distill(
     ------
     ConfigError: the two do not speak the same tokens.
     """
-    if is_done(recipe, out):
+    if is_done(recipe.steps, out):
         return checkpoints(out)
     tokenizer, taught = open_tokenizer(base), open_tokenizer(teacher)
     check_same_tokens(tokenizer, taught, base, teacher)

@@ -16,8 +16,8 @@ from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
 from rewardable.train.pairs import Pair, pairs
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import GradedRow
-from rewardable.train.series import checkpoints
-from rewardable.train.stage import arguments, is_done, still, train
+from rewardable.train.series import checkpoints, is_done
+from rewardable.train.stage import arguments, still, train
 from rewardable.train.stages import DPORecipe
 from rewardable.train.tokens import Encoder, encoder
 
@@ -40,7 +40,7 @@ def run_dpo(
     ------
     DataError: no prompt has both a CORRECT and a WRONG answer that fit ``max_length``.
     """
-    if is_done(recipe, out):
+    if is_done(recipe.steps, out):
         return checkpoints(out)
     tokenizer = open_tokenizer(base)
     with still():

@@ -24,7 +24,7 @@ from rewardable.train.quiet import quiet
 from rewardable.train.recipe import GRPORecipe
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rewards import PROMPT_KEY, VerdictReward
-from rewardable.train.series import checkpoints, last_checkpoint
+from rewardable.train.series import checkpoints, is_done, last_checkpoint
 
 TRAINERS: dict[str, tuple[Any, Any]] = {
     "grpo": (AddingGRPO, GRPOConfig),
@@ -43,6 +43,8 @@ def run_grpo(
     prompts: Sequence[Prompt] | None = None,
 ) -> list[Path]:
     """See :func:`rewardable.train.train_grpo`."""
+    if is_done(recipe.steps, out):
+        return checkpoints(out)
     added = extras or Extras()
     tokenizer = open_tokenizer(base)
     pool = task.prompts(recipe.train_prompts, recipe.seed) if prompts is None else prompts

@@ -24,3 +24,9 @@ def last_checkpoint(out: Path) -> str | None:
     """Return the latest finished checkpoint, to go on from; None where there is none."""
     found = checkpoints(out)
     return str(found[-1]) if found else None
+
+
+def is_done(steps: int, out: Path) -> bool:
+    """Tell whether the checkpoint of the last of ``steps`` is there."""
+    found = checkpoints(out)
+    return bool(found) and step_of(found[-1]) >= steps

@@ -16,8 +16,8 @@ from rewardable.protocols import Task
 from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import TextRow, gold_rows
-from rewardable.train.series import checkpoints
-from rewardable.train.stage import arguments, is_done, still, train
+from rewardable.train.series import checkpoints, is_done
+from rewardable.train.stage import arguments, still, train
 from rewardable.train.stages import SFTRecipe
 from rewardable.train.tokens import Encoder, encoder
 
@@ -41,7 +41,7 @@ def run_sft(
     ConfigError: the task writes no right answers, or the recipe cannot be meant.
     DataError: no row fits ``max_length``.
     """
-    if is_done(recipe, out):
+    if is_done(recipe.steps, out):
         return checkpoints(out)
     tokenizer = open_tokenizer(base)
     rows = _rows(data, recipe)

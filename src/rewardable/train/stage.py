@@ -15,7 +15,7 @@ from transformers import PrinterCallback, ProgressCallback
 
 from rewardable.errors import ConfigError, unknown_name
 from rewardable.train.quiet import quiet
-from rewardable.train.series import checkpoints, last_checkpoint, step_of
+from rewardable.train.series import checkpoints, last_checkpoint
 from rewardable.train.stages import StageRecipe
 
 
@@ -79,12 +79,6 @@ def still() -> Generator[None]:
     finally:
         if shown:
             datasets.enable_progress_bars()
-
-
-def is_done(recipe: StageRecipe, out: Path) -> bool:
-    """Tell whether the last step's checkpoint is there."""
-    found = last_checkpoint(out)
-    return found is not None and step_of(Path(found)) >= recipe.steps
 
 
 def train(trainer: Any, out: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rewardable.collect.judge import judge
-from rewardable.engines import open_engine
+from rewardable.engines import close_engine, open_engine
 from rewardable.errors import DataError
 from rewardable.metrics import (
     StoppingRule,
@@ -121,6 +121,7 @@ def _probe(config: RunConfig, rollouts: int) -> Probe:
     start = time.perf_counter()
     drawn = list(engine.sample(requests, config.specs[0]))
     seconds = time.perf_counter() - start
+    close_engine(engine)
     made = [row for row in drawn if not row.completion.failure]
     speed = _speed(made, len(drawn), seconds)
     return speed if config.stopping is None else replace(speed, counts=_graded(task, prompts, made))

@@ -15,7 +15,7 @@ from rewardable.collect import generate
 from rewardable.engines import EngineOptions, close_engine, open_engine
 from rewardable.engines.keyed import first_seed
 from rewardable.errors import BoundaryError, ConfigError
-from rewardable.protocols import SampleRequest, ScoreRequest, TokenReader
+from rewardable.protocols import HiddenReader, Sampler, SampleRequest, Scorer, TokenReader
 from rewardable.records import FinishReason, Prompt, Rollout, SamplingSpec, user_prompt
 
 pytest.importorskip("httpx2")
@@ -236,12 +236,11 @@ def test_openings_are_continued_by_vllm_and_by_text_and_refused_elsewhere(opened
     assert "cannot be made to begin with an opening" in refused.failure
 
 
-def test_without_a_tokenizer_nothing_is_scored_and_the_reason_is_given(opened: Any) -> None:
+def test_without_a_tokenizer_an_engine_claims_neither_scores_nor_texts(opened: Any) -> None:
     with FakeServer() as server:
         engine = opened(server)
-        assert not isinstance(engine, TokenReader)
-        with pytest.raises(ConfigError, match=r"http\.tokenizer"):
-            list(engine.score([ScoreRequest(id="a", prompt=PROMPTS[0], token_ids=(1,))]))
+    assert isinstance(engine, Sampler)
+    assert not isinstance(engine, Scorer | TokenReader | HiddenReader)
 
 
 def test_a_wrong_model_name_is_an_error_with_a_suggestion() -> None:
@@ -265,6 +264,14 @@ def test_the_key_is_sent_and_shown_nowhere(
             drawn(engine, n=1)
     assert "sk-secret-1" not in str(caught.value)
     assert "REWARDABLE_API_KEY" in str(caught.value)
+
+
+def test_a_closed_engine_says_so() -> None:
+    with FakeServer() as server:
+        engine = open_engine(f"{server.url}#toy")
+        close_engine(engine)
+        with pytest.raises(BoundaryError, match="closed"):
+            drawn(engine)
 
 
 def test_a_caller_that_stops_early_leaves_nothing_running(opened: Any) -> None:

@@ -107,6 +107,8 @@ class Courier:
 
         Raises BoundaryError when the server stays away, ConfigError when it refuses everything.
         """
+        if not self._finalizer.alive:
+            raise BoundaryError(f"server {self.url}", "this engine was closed")
         waiting = iter(errands)
         pending: dict[Future[Any], Errand] = {}
         try:

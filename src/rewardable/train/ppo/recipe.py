@@ -37,7 +37,8 @@ class PPORecipe:
     """PPO with a critic and GAE; the verdict pays the last token. UNGRADED answers are left out.
 
     steps: batches sampled, each used for ``epochs`` passes in ``minibatches`` optimiser updates.
-    prompts_per_step, group_size: each step samples ``prompts_per_step * group_size`` completions.
+    prompts_per_step, group_size: each step samples ``prompts_per_step * group_size`` completions;
+    groups are for what looks at them, PPO needs none.
     train_prompts: size of the prompt pool.
     kl_coefficient: what each token pays of log p - log p(reference); 0 builds no reference model.
     gamma, gae_lambda: discount, and decay of the advantage's look ahead.
@@ -55,14 +56,14 @@ class PPORecipe:
     """
 
     steps: int = 100
-    prompts_per_step: int = 32
-    group_size: int = 16
+    prompts_per_step: int = 256
+    group_size: int = 1
     learning_rate: float = 1e-4
-    value_learning_rate: float = 3e-4
+    value_learning_rate: float = 1e-3
     kl_coefficient: float = 0.0
     gamma: float = 1.0
     gae_lambda: float = 1.0
-    epochs: int = 2
+    epochs: int = 1
     minibatches: int = 4
     clip: float = 0.2
     clip_high: float = 0.0

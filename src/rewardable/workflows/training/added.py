@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ from rewardable.protocols import Task
 from rewardable.records import Prompt, SamplingSpec
 from rewardable.store import Run
 from rewardable.tasks import load_task
-from rewardable.train import load
+from rewardable.train import StepReport, load
 from rewardable.train.logs import RolloutRecorder, StepMetrics
 from rewardable.workflows.config import IMPORTED
 from rewardable.workflows.training.drawn import supervised_rows
 from rewardable.workflows.training.plan import TrainPlan
 
 ROLLOUTS = "rollouts"
+OnStep = Callable[[StepReport], None]
 _TRAIN = "rewardable.train."
 
 
@@ -38,7 +39,7 @@ def extras_of(
 ) -> Any:
     """Return the :class:`~rewardable.train.extras.Extras` of a run: methods first, logs last."""
     tokenizer = load(_TRAIN + "models:open_tokenizer")(base)
-    found = logged(path, plan, base, task, prompts, tokenizer)
+    found = logged(path, plan, base, prompts, tokenizer)
     if plan.mix is not None:
         found = mixed(plan, task, prompts) + found
     if plan.preserve is not None:
@@ -65,20 +66,47 @@ def mixed(plan: TrainPlan, task: Task, prompts: Sequence[Prompt]) -> Any:
 
 
 def logged(
-    path: Path, plan: TrainPlan, base: str, task: Task, prompts: Sequence[Prompt], tokenizer: Any
+    path: Path, plan: TrainPlan, base: str, prompts: Sequence[Prompt], tokenizer: Any
 ) -> Any:
     """Return the taps, the watch and the callback that write a run's figures and rollouts."""
-    by_key = {prompt.key: prompt for prompt in prompts}
-    lenient = load_task(plan.logs.lenient).verifier if plan.logs.lenient else None
-    taps: list[Any] = [StepMetrics(lenient=lenient, prompts=by_key)]
-    if plan.logs.rollouts:
-        taps.append(recorder(path, plan, base, by_key, tokenizer))
+    taps = log_taps(path, plan, base, prompts, tokenizer)
     book = load(_TRAIN + "logs.book:LogBook")(path, taps)
     return load(_TRAIN + "extras:Extras")(
         taps=(load(_TRAIN + "logs.together:Together")(taps),),
         watches=(load(_TRAIN + "logs.entropy:watch_entropy"),),
         callbacks=(load(_TRAIN + "logs.callback:StepLog")(book),),
     )
+
+
+def log_taps(
+    path: Path, plan: TrainPlan, base: str, prompts: Sequence[Prompt], tokenizer: Any
+) -> list[Any]:
+    """Return the taps that see every rollout: figures of the step, and the store."""
+    by_key = {prompt.key: prompt for prompt in prompts}
+    lenient = load_task(plan.logs.lenient).verifier if plan.logs.lenient else None
+    taps: list[Any] = [StepMetrics(lenient=lenient, prompts=by_key)]
+    if plan.logs.rollouts:
+        taps.append(recorder(path, plan, base, by_key, tokenizer))
+    return taps
+
+
+class Booked:
+    """A listener that writes every step into the run's log, for trainers without callbacks."""
+
+    def __init__(self, path: Path, taps: Sequence[Any], on_step: OnStep, done: int) -> None:
+        self._book = load(_TRAIN + "logs.book:LogBook")(path, taps)
+        self._on_step = on_step
+        self._book.begin(done)
+
+    def __call__(self, report: StepReport) -> None:
+        """Write the step, hand its rollouts on, and pass it on."""
+        self._book.note(report.step, report.total, report.numbers)
+        self._book.hand_on()
+        self._on_step(report)
+
+    def close(self) -> None:
+        """Bring the rows into columns."""
+        self._book.save()
 
 
 def recorder(

@@ -15,15 +15,17 @@ from rewardable.records import Prompt
 from rewardable.store.toml import to_toml
 from rewardable.tasks import load_task
 from rewardable.train import METHODS, load
+from rewardable.train.series import checkpoints, step_of
 from rewardable.workflows.audit import AuditResult, audit
 from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.sources import resolve_source
-from rewardable.workflows.training.added import extras_of, settled
+from rewardable.workflows.training.added import Booked, extras_of, log_taps, settled
 from rewardable.workflows.training.drawn import filtered, learned_rows
 from rewardable.workflows.training.guarded import run_guarded, teller
 from rewardable.workflows.training.plan import TrainPlan
 
-RECIPE = "recipe.toml"
+RECIPE, FINISHED = "recipe.toml", "finished.json"
+"""What a run is, and that its training has ended, also where it ended early."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +48,10 @@ def train(path: Path, plan: TrainPlan, on_event: OnEvent = ignore) -> TrainResul
     path.mkdir(parents=True, exist_ok=True)
     _same_recipe(path, plan)
     base = resolve_source(plan.policy)
-    found = _started(path, plan, base, on_event)
+    found = checkpoints(path)
+    if not (path / FINISHED).is_file():
+        found = _started(path, plan, base, on_event)
+        (path / FINISHED).write_text(json.dumps([one.name for one in found]), encoding="utf-8")
     audited = None
     if plan.audit is not None:
         policies = (base, *map(str, found))
@@ -56,21 +61,40 @@ def train(path: Path, plan: TrainPlan, on_event: OnEvent = ignore) -> TrainResul
 
 def _started(path: Path, plan: TrainPlan, base: str, on_event: OnEvent) -> list[Path]:
     method = METHODS[plan.method]
-    run, on_step = load(method.run), teller(on_event, f"{plan.method} on {plan.task}")
-    task = load_task(plan.task)
-    if "teacher" in method.takes:
-        teacher = resolve_source(plan.teacher or plan.policy)
-        return run(base, teacher, task, plan.recipe, path, on_step)
-    if "rollouts" in method.takes:
-        rows = learned_rows(path, plan, base, task, on_event)
-        return run(base, rows, plan.recipe, path, on_step)
+    task, on_step = load_task(plan.task), teller(on_event, f"{plan.method} on {plan.task}")
+    if "preserve" not in method.takes:
+        return _beside_grpo(path, plan, base, task, on_event)
     prompts = _prompts(path, plan, base, task, on_event)
     if plan.guard is not None:
         return run_guarded(path, plan, base, task, prompts, on_event)
     extras = extras_of(path, plan, base, task, prompts)
-    if "preserve" in method.takes:
-        return run(base, task, settled(plan), path, on_step, extras, prompts)
-    return run(base, task, plan.recipe, path, on_step, extras.taps)
+    return load(method.run)(base, task, settled(plan), path, on_step, extras, prompts)
+
+
+def _beside_grpo(
+    path: Path, plan: TrainPlan, base: str, task: Task, on_event: OnEvent
+) -> list[Path]:
+    """Run PPO, SFT, DPO or distillation, each step written into the run's log."""
+    method, run = METHODS[plan.method], load(METHODS[plan.method].run)
+    on_step = teller(on_event, f"{plan.method} on {plan.task}")
+    done = max((step_of(found) for found in checkpoints(path)), default=0)
+    taps: list[Any] = []
+    if "reward" in method.takes:
+        tokenizer = load("rewardable.train.models:open_tokenizer")(base)
+        prompts = task.prompts(plan.recipe.train_prompts, plan.seed)
+        taps = log_taps(path, plan, base, prompts, tokenizer)
+    booked = Booked(path, taps, on_step, done)
+    if "reward" in method.takes:
+        together = load("rewardable.train.logs.together:Together")(taps)
+        found = run(base, task, plan.recipe, path, booked, (together,))
+    elif "teacher" in method.takes:
+        teacher = resolve_source(plan.teacher or plan.policy)
+        found = run(base, teacher, task, plan.recipe, path, booked)
+    else:
+        rows = learned_rows(path, plan, base, task, on_event)
+        found = run(base, rows, plan.recipe, path, booked)
+    booked.close()
+    return found
 
 
 def _prompts(

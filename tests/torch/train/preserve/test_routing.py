@@ -34,18 +34,20 @@ PROMPT = (3, 9)
 
 def enumerated(model: Any, openings: Mapping[str, Sequence[tuple[int, ...]]]) -> torch.Tensor:
     """Sum the probabilities of every answer of three tokens by the class it begins with."""
-    at = {(): said(model, PROMPT)}
-    for length in (1, 2):
-        for head in itertools.product(range(VOCABULARY), repeat=length):
-            at[head] = said(model, (*PROMPT, *head))
-    mass = {name: torch.zeros(()) for name in (*openings, "other")}
-    for answer in itertools.product(range(VOCABULARY), repeat=3):
-        logp = sum(at[answer[:t]][answer[t]] for t in range(3))
-        name = next(
-            (n for n, ways in openings.items() if any(answer[: len(w)] == w for w in ways)), "other"
-        )
-        mass[name] = mass[name] + logp.exp()
-    return torch.stack(list(mass.values()))
+    logp = torch.zeros(())
+    for length in range(3):
+        heads = list(itertools.product(range(VOCABULARY), repeat=length))
+        rows = torch.tensor([(*PROMPT, *head) for head in heads])
+        said = model(input_ids=rows).logits[:, -1].float().log_softmax(-1)
+        logp = logp.unsqueeze(-1) + said.view((VOCABULARY,) * (length + 1))
+    mass = logp.exp()
+    assert float(mass.sum()) == pytest.approx(1.0, abs=1e-5)
+    named = [sum(mass[way].sum() for way in ways) for ways in openings.values()]
+    begun = torch.zeros_like(mass, dtype=torch.bool)
+    for ways in openings.values():
+        for way in ways:
+            begun[way] = True
+    return torch.stack([*named, mass[~begun].sum()])
 
 
 def test_class_probabilities_and_their_gradient_are_those_of_enumeration(
