@@ -133,6 +133,14 @@ def words(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """Parse ``"0.2,0.4"``; ConfigError for anything else."""
+    try:
+        return tuple(float(part) for part in words(text))
+    except ValueError as error:
+        raise ConfigError(f"{option} must be numbers with commas between, got {text!r}.") from error
+
+
 def whole_numbers(text: str, option: str) -> tuple[int, ...]:
     """Parse ``"1,2,4"``; ConfigError for anything else."""
     try:

@@ -14,8 +14,12 @@ def report(
     run_folder: o.RunFolder,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "",
 ) -> None:
-    """Draw the report of a measured run from its tables."""
+    """Draw the report of a measured run, or the timeline of a training run's folder."""
+    from rewardable.workflows.guarding import is_training_run, write_timeline
     from rewardable.workflows.measure import write_report
     from rewardable.workflows.runs import open_existing
 
+    if is_training_run(run_folder):
+        say(f"timeline: {write_timeline(run_folder, title)}")
+        return
     say(f"report: {write_report(open_existing(run_folder), title=title)}")

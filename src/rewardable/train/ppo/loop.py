@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,16 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from rewardable.errors import ConfigError
 from rewardable.protocols import Task
+from rewardable.train.models import end_ids, open_tokenizer
 from rewardable.train.ppo.gae import Floats, Spread, explained_variance
 from rewardable.train.ppo.learn import Learner, Lesson, chunks
 from rewardable.train.ppo.losses import divergence
 from rewardable.train.ppo.recipe import PPORecipe
-from rewardable.train.ppo.rollouts import Draw, Drawn, data_order, end_ids
+from rewardable.train.ppo.rollouts import Draw, Drawn, data_order
 from rewardable.train.ppo.state import (
     Logs,
     check_same_run,
@@ -32,11 +33,10 @@ from rewardable.train.ppo.targets import Targets, targets
 from rewardable.train.ppo.value import ActorCritic, Seen, autocast, build, reference_logps
 from rewardable.train.quiet import quiet
 from rewardable.train.recipe import StepReport
+from rewardable.train.reporter import OnStep
 from rewardable.train.rewards import VerdictReward
 from rewardable.train.series import checkpoints, step_of
 from rewardable.train.taps import Tap
-
-OnStep = Callable[[StepReport], None]
 
 
 def run_ppo(
@@ -79,7 +79,7 @@ class _PPO:
         self.prompts = task.prompts(recipe.train_prompts, recipe.seed)
         self._check_processes()
         whole = build(str(last or base), base, recipe, bf16=self.bf16)
-        self.tokenizer = _tokenizer(base)
+        self.tokenizer = open_tokenizer(base)
         self.draw = self._drawing(task, whole, taps)
         self.model, self.optimizer = self.accelerator.prepare(whole, _optimizer(whole, recipe))
         self.whole: ActorCritic = self.accelerator.unwrap_model(self.model)
@@ -245,13 +245,6 @@ class _PPO:
                 f"prompts_per_step ({self.recipe.prompts_per_step}) must be a multiple of the "
                 f"number of processes ({count})."
             )
-
-
-def _tokenizer(base: str) -> Any:
-    tokenizer: Any = AutoTokenizer.from_pretrained(base)
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
 
 
 def _optimizer(whole: ActorCritic, recipe: PPORecipe) -> torch.optim.Optimizer:

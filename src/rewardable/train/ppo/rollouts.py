@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from transformers import GenerationConfig
 
-from rewardable.errors import ConfigError
 from rewardable.records import Prompt
 from rewardable.train.ppo.gae import Bools, Floats
 from rewardable.train.ppo.recipe import PPORecipe
@@ -138,18 +137,6 @@ def completion_mask(
     end_BT = torch.isin(ids_BT, torch.tensor(list(end_ids), device=ids_BT.device))
     before_BT = end_BT.long().cumsum(dim=-1) - end_BT.long()
     return before_BT == 0, end_BT.any(dim=-1)
-
-
-def end_ids(policy: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Return every token that ends an answer; ConfigError where there is none."""
-    named = policy.generation_config.eos_token_id
-    found = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])} - {None}
-    if not found:
-        raise ConfigError(
-            "neither the tokenizer nor the generation config names an end token, so every answer "
-            "would be truncated; set tokenizer.eos_token and save the policy again."
-        )
-    return tuple(sorted(found))
 
 
 @contextmanager

@@ -12,14 +12,15 @@ from rewardable.engines.fake import FakePolicy
 from rewardable.errors import ConfigError, DataError
 from rewardable.report.choose import choose_figure
 from rewardable.results import Table, table_from_json
+from rewardable.workflows import audit as auditing
 from rewardable.workflows import policies as opening
 from rewardable.workflows.choosing import Limits, ProbePlan, choose, plan_of
 from rewardable.workflows.choosing import probes as probing
 from rewardable.workflows.choosing.constraints import LEARNT
 from rewardable.workflows.choosing.probes import END, FALL, START
 
-TARGET, LATER = "divisible", "divisible:divisor=3"
-GIVEN: dict[str, Any] = {"task": TARGET, "future_tasks": (LATER,), "n": 16, "prompts": 60}
+TARGET, LATER = "divisible", "divisible:by=3"
+GIVEN: dict[str, Any] = {"task": TARGET, "future_tasks": (LATER,), "n": 16, "prompts": 48}
 
 
 def saying(yes: float, other: float = 0.0) -> dict[str, float]:
@@ -29,18 +30,19 @@ def saying(yes: float, other: float = 0.0) -> dict[str, float]:
 
 FAKES = {
     "base": saying(0.4, 0.2),
-    "early": saying(0.2),
+    "early": saying(0.3),
     "late": saying(0.0, 0.0),
 }
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     policies = {name: FakePolicy(name, {"*": table}) for name, table in FAKES.items()}
     monkeypatch.setattr(opening, "open_engine", lambda source, options: policies[source])
+    # the audit's own page is tested elsewhere and takes seconds to draw
+    monkeypatch.setattr(auditing, "write_report", lambda run, tables: run.path / "report.html")
 
 
-@pytest.mark.usefixtures("fakes")
 def test_the_one_that_lost_support_does_not_come_first(tmp_path: Path) -> None:
     plan = plan_of(list(FAKES), tmp_path, GIVEN, Limits())
     result = choose(plan)
@@ -63,7 +65,6 @@ def test_the_one_that_lost_support_does_not_come_first(tmp_path: Path) -> None:
     assert again.table == result.table
 
 
-@pytest.mark.usefixtures("fakes")
 def test_probes_are_compared_by_seed_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +85,7 @@ def test_probes_are_compared_by_seed_and_kept(
     plan = plan_of(list(FAKES), tmp_path, GIVEN, Limits(), ProbePlan(task="words"))
     result = choose(plan)
     choose(plan)
-    assert asked == ["base", "early", "late"]
+    assert asked == ["base", "early", "late"]  # once each
     changes = {
         (row.labels["policy"], row.labels["metric"]): row.estimate
         for row in result.table.select(what="probe", of="change")
@@ -124,13 +125,15 @@ def test_a_training_run_gives_policies_tasks_and_places(tmp_path: Path) -> None:
     assert named.audit.tasks == (LATER,)
 
 
-@pytest.mark.usefixtures("fakes")
 def test_an_audit_that_is_there_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = training_run(tmp_path / "run", guard=False)
     sources = ["base", *(str(run / f"checkpoint-{step}") for step in (20, 40, 100))]
-    engines = {source: FakePolicy(Path(source).name, {"*": saying(0.3)}) for source in sources}
+    engines = {
+        source: FakePolicy(Path(source).name, {"*": saying(0.1 * i)})
+        for i, source in enumerate(sources, start=1)
+    }
     monkeypatch.setattr(opening, "open_engine", lambda source, options: engines[source])
     made = plan_of(sources, tmp_path / "made", {**GIVEN, "n": 8, "prompts": 4}, Limits())
     first = choose(made)

@@ -58,9 +58,7 @@ def test_whatever_is_drawn_the_order_keeps_its_promises(seed: int) -> None:
     for one in some:
         better = [o for o in some if o.success > one.success and o.worst > one.worst]
         assert not (better and one in front)
-        assert one in front or any(
-            o.success >= one.success and o.worst >= one.worst for o in front
-        )
+        assert one in front or any(o.success >= one.success and o.worst >= one.worst for o in front)
     assert best.policy in choice.reason
 
 
