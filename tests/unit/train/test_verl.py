@@ -22,11 +22,8 @@ def test_rows_come_back_with_what_the_verifier_needs(tmp_path: Path, name: str) 
     rows = datasets.Dataset.from_parquet(str(path))
     for row, prompt in zip(rows, task.prompts(6, 0), strict=True):
         right = task.gold_answers(prompt)[0]
-        told = {
-            "extra_info": row["extra_info"],
-            "ground_truth": row["reward_model"]["ground_truth"],
-        }
-        paid = compute_score(row["data_source"], right, **told)
+        truth, info = row["reward_model"]["ground_truth"], row["extra_info"]
+        paid = compute_score(row["data_source"], right, truth, info)
         assert (paid["score"], paid["acc"], paid["verdict"]) == (1.0, 1.0, "correct")
         assert paid["prompt_key"] == prompt.key
         wrong = compute_score(row["data_source"], "no idea", truth, info)
