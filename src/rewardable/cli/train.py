@@ -44,12 +44,15 @@ def train(
 
 
 def _one(folder: Path, raw: dict[str, Any], policy: str, seed: int | None) -> None:
+    from rewardable.workflows.training import STAGED, train_plan, train_staged
     from rewardable.workflows.training import train as run_train
-    from rewardable.workflows.training import train_plan
 
-    plan = train_plan(raw, policy=policy, seed=seed)
+    plan = train_plan({k: v for k, v in raw.items() if k != STAGED}, policy=policy, seed=seed)
     with _shown() as on_event:
-        result = run_train(folder, plan, on_event)
+        if raw.get(STAGED):
+            result = train_staged(folder, raw, on_event, policy=policy, seed=seed)
+        else:
+            result = run_train(folder, plan, on_event)
     say(f"{len(result.checkpoints)} checkpoints in {folder}:")
     for path in result.checkpoints:
         say(f"  {path}")

@@ -10,8 +10,10 @@ from rewardable.workflows.training.plan import (
     train_plan,
 )
 from rewardable.workflows.training.run import TrainResult, train
+from rewardable.workflows.training.staged import STAGED, train_staged
 
 __all__ = [
+    "STAGED",
     "AuditPlan",
     "LogPlan",
     "TrainPlan",
@@ -19,4 +21,5 @@ __all__ = [
     "read_file",
     "train",
     "train_plan",
+    "train_staged",
 ]

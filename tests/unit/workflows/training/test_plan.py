@@ -81,3 +81,18 @@ def test_shipped_recipes_can_be_read() -> None:
         if whole.get("method") == "ppo":
             del whole["guard"]
         train_plan(whole, seed=0)
+
+
+def test_rounds_scale_the_recipe_and_set_tables() -> None:
+    from rewardable.workflows.training.staged import rounds_of
+
+    raw = {**BASE, "staged": True, "recipe": {"steps": 50, "learning_rate": 1e-3}, "mix": {}}
+    gentle, soft, watched = [tables for _, tables in rounds_of(raw)]
+    assert [t["recipe"]["steps"] for t in (gentle, soft, watched)] == [10, 20, 20]
+    assert gentle["recipe"]["learning_rate"] == pytest.approx(3e-4)
+    assert gentle["recipe"]["train_prompts"] == 512
+    assert soft["mix"]["supervised"] + soft["mix"]["rlvr"] == pytest.approx(0.85)
+    plans = [train_plan(tables) for tables in (gentle, soft, watched)]
+    assert [plan.recipe.reward.kind for plan in plans] == ["binary", "soft", "binary"]
+    assert plans[2].preserve.early_stop.ratio == 0.5
+    assert plans[0].preserve is None
