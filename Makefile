@@ -26,7 +26,7 @@ test-engines: $(ENGINES)/.setup
 	OMP_NUM_THREADS=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_CPU_KVCACHE_SPACE=2 \
 		TORCHDYNAMO_DISABLE=1 HF_HUB_OFFLINE=1 \
 		REWARDABLE_SMOLLM2=$(CURDIR)/$(ENGINES)/smollm2 \
-		$(ENGINES)/bin/python -m pytest tests/engines --timeout 1800
+		$(ENGINES)/bin/python -m pytest tests/engines --timeout 5400
 
 # the pure tier: no models, no verbs, no other programs' data
 check: setup-dev

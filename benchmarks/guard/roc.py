@@ -3,7 +3,7 @@
     python benchmarks/guard/roc.py FOLDER [--every 10] [--tune NAME ...] [--json OUT.json]
     python benchmarks/guard/roc.py --simulated 20
 
-FOLDER holds one recorded run a file (``*.jsonl``, see ``rewardable.guard.record``). A run counts as
+FOLDER holds one recorded run a file (``*.jsonl`` or ``*.jsonl.gz``, see ``rewardable.guard.record``). A run counts as
 *caught* when the alarm comes before half of its true support is gone. Simulated runs are never
 mixed with recorded ones: they make a table of their own. ``every`` is the schedule of audits; audits
 recorded between are shown only when the guard asked for one. The other monitors see the same rows.
@@ -13,6 +13,7 @@ Shares have exact (Clopper-Pearson) 95 % intervals over runs.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,9 @@ def share(part: int, whole: int) -> str:
 
 def read_run(path: Path) -> Recorded:
     """Read one file: a meta line first or last, rows in order."""
-    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    lines = [line for line in text.split("\n") if line.strip()]
     items = [parse_line(line) for line in lines]
     metas = [item for item in items if isinstance(item, RunMeta)]
     if len(metas) != 1:
@@ -192,7 +195,7 @@ def main() -> None:
     args = parser.parse_args()
     sets: dict[str, list[Recorded]] = {}
     if args.folder:
-        runs = [read_run(path) for path in sorted(args.folder.glob("*.jsonl"))]
+        runs = [read_run(path) for path in sorted(args.folder.glob("*.jsonl*"))]
         kept = [run for run in runs if not any(part in run.meta.run for part in args.leave_out)]
         sets["recorded runs"] = [run for run in kept if not run.meta.simulated]
         sets["simulated runs (from files)"] = [run for run in kept if run.meta.simulated]

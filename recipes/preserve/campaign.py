@@ -32,7 +32,7 @@ PROMPTS, N, SEED = 48, 64, 77
 
 
 def looked(source: str) -> dict[str, Any]:
-    """Counts of fresh samples: task -> prompt -> [n graded, c, distinct, solutions that exist]."""
+    """Return task -> prompt -> [n graded, c, distinct solutions, solutions that exist]."""
     engine = open_engine(source, EngineOptions())
     spec = SamplingSpec(max_new_tokens=48, seed=SEED)
     found: dict[str, Any] = {}

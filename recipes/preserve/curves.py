@@ -38,7 +38,7 @@ def values(tasks: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def read(folder: Path) -> dict[str, dict[int, dict[int, dict[str, np.ndarray]]]]:
-    """Method -> seed -> step -> measure -> per-prompt values."""
+    """Return method -> seed -> step -> measure -> per-prompt values."""
     found: dict[str, Any] = defaultdict(dict)
     for path in sorted(folder.glob("*/truth.json")):
         truth = json.loads(path.read_text(encoding="utf-8"))

@@ -119,7 +119,7 @@ def read_dump(folder: Path, success_at: float = 1.0) -> list[Sampled]:
     """Read verl's ``{folder}/{step}.jsonl`` in order of step.
 
     Prompts are told apart by ``uid`` without its last two parts where there is one, else by their
-    text. A rollout succeeds from ``success_at`` on, by ``acc`` where it is there (which no shaping
+    text and ``gts``. A rollout succeeds from ``success_at`` on, by ``acc`` where it is there (which no shaping
     of the reward has touched), else by ``score``; without either it is ungraded.
 
     Raises
@@ -155,4 +155,7 @@ def _sampled(path: Path, success_at: float) -> Sampled:
 
 def _prompt(row: Mapping[str, Any]) -> str:
     uid = row.get("uid")
-    return uid.rsplit("_", 2)[0] if isinstance(uid, str) and uid.count("_") >= 2 else row["input"]
+    if isinstance(uid, str) and uid.count("_") >= 2:
+        return uid.rsplit("_", 2)[0]
+    truth = row.get("gts")
+    return str(row["input"]) if truth is None else f"{row['input']}\n{truth}"

@@ -8,6 +8,9 @@ from typing import Any
 from rewardable.engines.http.source import ServerSource
 from rewardable.errors import ConfigError, unknown_name
 
+EXTENDED = ("vllm", "rewardable")
+"""Owners of servers that speak vLLM's extensions; the second is our own."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
@@ -46,7 +49,7 @@ def read_card(listing: Any, source: ServerSource) -> Card:
         root=str(one.get("root") or ""),
         base=str(parent.get("root") or ""),
         context=length if isinstance(length, int) else None,
-        vllm=(parent or one).get("owned_by") == "vllm",
+        vllm=(parent or one).get("owned_by") in EXTENDED,
     )
 
 

@@ -215,8 +215,13 @@ def _content(given: Any) -> str | None:
         return given
     if not isinstance(given, list):
         return None
-    parts = [part.get("text") if isinstance(part, dict) else None for part in given]
-    return "".join(parts) if all(isinstance(part, str) for part in parts) else None
+    texts: list[str] = []
+    for part in given:
+        text = part.get("text") if isinstance(part, dict) else None
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return "".join(texts)
 
 
 def _of(body: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:

@@ -42,12 +42,16 @@ class PolicyServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = TIMEOUT_S
-    server: PolicyServer
+
+    @property
+    def _service(self) -> Service:
+        assert isinstance(self.server, PolicyServer)
+        return self.server.service
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0].rstrip("/")
         if path == MODELS:
-            self._send(200, self.server.service.models())
+            self._send(200, self._service.models())
         elif path == "/health":
             self._send(200, {"status": "ok"})
         else:
@@ -59,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = self._body()
             if path not in (COMPLETIONS, CHAT):
                 raise _no_route("POST", path)
-            answer = self.server.service.answer(path, body)
+            answer = self._service.answer(path, body)
         except RefusedError as error:
             self._refuse(error)
         except UserError as error:

@@ -39,13 +39,14 @@ class Service:
         where a prompt ends and a completion begins.
         """
         served = as_served(engine)
+        has_tokens = encoder_of(served) is not None
         return cls(
             engine=served,
             worker=Worker(served),
             model=model,
             root=root,
             started=int(time.time()),
-            scores_prompts=scores_prompts and isinstance(served, Scorer),
+            scores_prompts=scores_prompts and isinstance(served, Scorer) and has_tokens,
         )
 
     @property

@@ -141,8 +141,8 @@ def test_training_dumps_of_verl_give_numbers_of_groups_and_are_no_look(tmp_path:
     assert found.audits == 0
     (one,) = read_dump(tmp_path / "train")
     assert not one.held_out
-    assert one.counts == {f"prompt {p}": (8, (8, 1, 0, 0)[p]) for p in range(4)}
-    assert len(set(one.outputs["prompt 0"])) == 3
+    assert one.counts == {f"prompt {p}\nx": (8, (8, 1, 0, 0)[p]) for p in range(4)}
+    assert len(set(one.outputs["prompt 0\nx"])) == 3
 
 
 def test_prompts_of_the_newer_dumps_are_told_by_uid(tmp_path: Path) -> None:
