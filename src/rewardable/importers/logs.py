@@ -119,8 +119,8 @@ def read_dump(folder: Path, success_at: float = 1.0) -> list[Sampled]:
     """Read verl's ``{folder}/{step}.jsonl`` in order of step.
 
     Prompts are told apart by ``uid`` without its last two parts where there is one, else by their
-    text and ``gts``. A rollout succeeds from ``success_at`` on, by ``acc`` where it is there (which no shaping
-    of the reward has touched), else by ``score``; without either it is ungraded.
+    text and ``gts``. A rollout succeeds from ``success_at`` on, by ``acc`` where it is there (which
+    no shaping of the reward has touched), else by ``score``; without either it is ungraded.
 
     Raises
     ------

@@ -51,19 +51,17 @@ def _point(row: Row) -> dict[str, Any]:
 
 def _panel(points: list[dict[str, Any]], title: str) -> Any:
     heading = alt.TitleParams(f"Change of {title}", anchor="start", fontSize=14, offset=10)
-    y = alt.Y("task:N").axis(title=None).sort(None)
+    stages = list(dict.fromkeys(str(point["stage"]) for point in points))
     colour = alt.Color("role:N").scale(domain=list(ROLES.values()), range=list(COLOURS))
-    base = alt.Chart(alt.Data(values=points), width=220, height=70).encode(y=y)
-    x = alt.X("value:Q").axis(title=None, tickCount=5)
-    zero = alt.Chart(alt.Data(values=[{"value": 0}])).mark_rule(color=INK, strokeWidth=1)
+    base = alt.Chart(width=220, height=64).encode(y=alt.Y("task:N").axis(title=None), color=colour)
+    axis = alt.Axis(title=None, tickCount=5)
+    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=INK, strokeWidth=1)
     layers = alt.layer(
-        base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q").axis(title=None), x2="high:Q", color=colour
-        ),
-        base.mark_point(filled=True, size=50, opacity=1).encode(x=x, color=colour),
-        zero.encode(x="value:Q"),
+        zero.encode(x="at:Q"),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q").axis(axis), x2="high:Q"),
+        base.mark_point(filled=True, size=50, opacity=1).encode(x=alt.X("value:Q").axis(axis)),
         data=alt.Data(values=points),
     )
-    row = alt.Row("stage:N").title(None).sort(None).header(labelAngle=0, labelAlign="left",
-                                                         labelOrient="top")  # fmt: skip
-    return layers.facet(row=row, spacing=8).properties(title=heading)
+    header = alt.Header(labelAnchor="start", labelOrient="top", title=None, labelFontSize=11)
+    row = alt.Row("stage:N", sort=stages, header=header)
+    return layers.facet(row=row, spacing=6).properties(title=heading)

@@ -9,7 +9,16 @@ from typing import Any, Literal
 from rewardable.errors import ConfigError, unknown_name
 from rewardable.train.shaping import RewardConfig
 
-OURS = frozenset({"output_dir", "max_steps", "num_generations", "seed", "max_completion_length"})
+OURS = {
+    "output_dir": "--out",
+    "max_steps": "steps",
+    "num_generations": "group_size",
+    "seed": "seed",
+    "max_completion_length": "max_new_tokens",
+    "learning_rate": "learning_rate",
+    "temperature": "temperature",
+    "save_steps": "save_every",
+}
 """Trainer settings that a recipe's own fields give; not to be passed through beside them."""
 
 
@@ -74,6 +83,12 @@ class GRPORecipe:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if self.group_size < 2:
             raise ConfigError(f"group_size must be at least 2, got {self.group_size}.")
+        for name in ("learning_rate", "temperature"):
+            if not 0.0 < getattr(self, name) < float("inf"):
+                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}.")
+        for name in ("kl_coefficient", "clip_high", "micro_batch", "seed"):
+            if not 0.0 <= getattr(self, name) < float("inf"):
+                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}.")
         if self.micro_batch and self.rollouts_per_step % self.micro_batch:
             raise ConfigError(
                 f"micro_batch ({self.micro_batch}) must divide prompts_per_step * group_size "
@@ -90,12 +105,9 @@ class GRPORecipe:
 
 
 def _check_passed(trl: Mapping[str, Any]) -> None:
-    taken = OURS & set(trl)
+    taken = [f"{name} ({own})" for name, own in sorted(OURS.items()) if name in trl]
     if taken:
-        raise ConfigError(
-            f"[trl] {', '.join(sorted(taken))}: give these as the recipe's own keys (steps, "
-            "group_size, seed, max_new_tokens; the folder is --out)."
-        )
+        raise ConfigError(f"[trl] {', '.join(taken)}: give these as the recipe's own keys.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -99,8 +99,6 @@ class _PPO:
             with _seeded(self.accelerator, self.recipe.seed, step):
                 logs = self._step(step)
             self.history.append(logs | {"step": step + 1})
-            if (step + 1) % self.recipe.save_every == 0 or step + 1 == self.recipe.steps:
-                self._save(step + 1)
             if on_step is not None and self.accelerator.is_main_process:
                 on_step(
                     StepReport(
@@ -111,6 +109,9 @@ class _PPO:
                         numbers=logs,
                     )
                 )
+            # told before it is saved: a run cut off between the two does the step again
+            if (step + 1) % self.recipe.save_every == 0 or step + 1 == self.recipe.steps:
+                self._save(step + 1)
 
     def _step(self, step: int) -> Logs:
         numbers: Logs = {}

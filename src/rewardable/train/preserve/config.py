@@ -92,6 +92,12 @@ class PreserveConfig:
         """Refuse what cannot be meant with a ConfigError."""
         if self.scale not in ("std", "none"):
             raise unknown_name("value of scale:", self.scale, ("std", "none"))
+        rules = (self.balanced, self.pass_at_k, self.soft_schedule)
+        if self.scale == "none" and rules == (None, None, None):
+            raise ConfigError(
+                "scale is of balanced, pass_at_k and soft_schedule, and none is given; for plain "
+                "advantages give TRL's scale_rewards."
+            )
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of TRL's configuration that the methods need."""

@@ -39,7 +39,11 @@ def choose(plan: ChoosePlan, on_event: OnEvent = ignore) -> ChooseResult:
     ResumeError: the audit's folder holds one with another configuration.
     UserError: a policy or task cannot be loaded, or nothing could be measured.
     """
-    audited = audit(plan.audit_path, plan.audit, on_event)
+    return chosen(plan, audit(plan.audit_path, plan.audit, on_event), on_event)
+
+
+def chosen(plan: ChoosePlan, audited: AuditResult, on_event: OnEvent = ignore) -> ChooseResult:
+    """Probe, rank and write the choice among the policies of an audit."""
     names = policies_of(audited.tables)
     sources = dict(zip(names, plan.audit.policies, strict=True))
     probed: list[Probed] = []

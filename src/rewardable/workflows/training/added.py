@@ -14,6 +14,7 @@ from rewardable.tasks import load_task
 from rewardable.train import StepReport, load
 from rewardable.train.logs import RolloutRecorder, StepMetrics
 from rewardable.workflows.config import IMPORTED
+from rewardable.workflows.sources import resolve_source
 from rewardable.workflows.training.drawn import supervised_rows
 from rewardable.workflows.training.plan import TrainPlan
 
@@ -57,6 +58,9 @@ def extras_of(
 def mixed(plan: TrainPlan, task: Task, prompts: Sequence[Prompt]) -> Any:
     """Return the parts that mix other sources in."""
     sources, mix = plan.sources, plan.mix
+    if mix.distill is not None:
+        teacher = resolve_source(mix.distill.teacher)
+        mix = replace(mix, distill=replace(mix.distill, teacher=teacher))
     rows = supervised_rows(sources, task, plan.seed) if mix.supervised > 0 else ()
     others: Sequence[Prompt] = ()
     if mix.distill is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rewardable.errors import DataError
@@ -27,10 +28,12 @@ def graded_rows(
 
     Raises
     ------
-    DataError: the run holds none of the task.
+    DataError: the run holds none.
     """
     run = Run.open(draw.run) if draw.run else _drawn(path, plan, base, draw, on_event)
     found = list(_graded(run))
+    if draw.run:  # ids of whoever answered: the trained policy may have another tokenizer
+        found = [replace(row, token_ids=()) for row in found]
     if not found:
         raise DataError(f"{run.path} holds no graded rollout to learn from.")
     return found

@@ -154,7 +154,7 @@ class _Tables:
     recipe: Mapping[str, Any] = field(default_factory=dict[str, Any])
     reward: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preserve: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    mix: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    mix: Mapping[str, Any] | None = None
     logs: LogPlan = field(default_factory=LogPlan)
     audit: AuditPlan | None = None
 
@@ -183,19 +183,18 @@ def train_plan(raw: Mapping[str, Any], *, policy: str = "", seed: int | None = N
     chosen = policy or tables.policy
     if not chosen:
         raise ConfigError("no policy to train: give policy = ... in the file, or --policy.")
-    for name in TAKEN:
-        if getattr(tables, name) and name not in method.takes:
-            takers = ", ".join(sorted(m for m, one in METHODS.items() if name in one.takes))
-            raise ConfigError(f"{tables.method} takes no {name}; these do: {takers}.")
+    _check_taken(tables)
     the_seed = tables.seed if seed is None else seed
-    return TrainPlan(
+    mix = None if tables.mix is None else build(load(method.mix), tables.mix, "[mix]")
+    _check_sources(tables.sources, mix)
+    plan = TrainPlan(
         method=tables.method,
         policy=chosen,
         task=tables.task,
         seed=the_seed,
         recipe=_recipe(tables, the_seed),
         preserve=_part(method.preserve, tables.preserve, "[preserve]"),
-        mix=_part(method.mix, tables.mix, "[mix]"),
+        mix=mix,
         sources=tables.sources or SourcesPlan(),
         filter=tables.filter,
         guard=tables.guard,
@@ -204,6 +203,59 @@ def train_plan(raw: Mapping[str, Any], *, policy: str = "", seed: int | None = N
         logs=tables.logs,
         audit=tables.audit,
     )
+    _check_one_kl(plan)
+    return plan
+
+
+def check_names(plan: TrainPlan) -> None:
+    """Load every task that the run will ask for, so that a wrong name is said before it begins.
+
+    Raises
+    ------
+    UserError: a task that is unknown, or options that it does not take.
+    """
+    names = [plan.task, plan.logs.lenient, plan.sources.other_task]
+    if not Path(plan.sources.supervised).is_dir():
+        names.append(plan.sources.supervised)
+    if plan.audit is not None:
+        names += [plan.audit.task, *plan.audit.future_tasks]
+    for name in dict.fromkeys(name for name in names if name):
+        load_task(name)
+
+
+def _check_taken(tables: _Tables) -> None:
+    method = METHODS[tables.method]
+    for name in TAKEN:
+        if getattr(tables, name) not in (None, "", {}) and name not in method.takes:
+            takers = ", ".join(sorted(m for m, one in METHODS.items() if name in one.takes))
+            raise ConfigError(f"{tables.method} takes no {name}; these do: {takers}.")
+    if "teacher" in method.takes and not tables.teacher:
+        raise ConfigError(
+            f"{tables.method} has no teacher: give teacher = ..., a policy with the same tokens. "
+            "The policy itself would teach nothing."
+        )
+
+
+def _check_sources(sources: SourcesPlan | None, mix: Any) -> None:
+    """Refuse sources of what is not mixed in."""
+    if sources is None:
+        return
+    if mix is None:
+        raise ConfigError("[sources] says what is mixed in, but there is no [mix].")
+    if sources.supervised and not mix.supervised:
+        raise ConfigError("[sources] supervised is given, but supervised has no share in [mix].")
+    if sources.other_task and mix.distill is None:
+        raise ConfigError("[sources] other_task is given, but there is no [mix.distill].")
+
+
+def _check_one_kl(plan: TrainPlan) -> None:
+    if plan.preserve is None or plan.preserve.adaptive_kl is None:
+        return
+    if plan.recipe.kl_coefficient or "beta" in plan.recipe.trl:
+        raise ConfigError(
+            "[preserve.adaptive_kl] sets the reference KL, and the recipe sets it too: give "
+            "adaptive_kl.start in place of kl_coefficient."
+        )
 
 
 def _recipe(tables: _Tables, seed: int) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from rewardable.errors import ResumeError
 from rewardable.protocols import Task
 from rewardable.records import Prompt
+from rewardable.store.files import write_text
 from rewardable.store.toml import to_toml
 from rewardable.tasks import load_task
 from rewardable.train import METHODS, load
@@ -22,10 +23,14 @@ from rewardable.workflows.sources import resolve_source
 from rewardable.workflows.training.added import Booked, extras_of, log_taps, settled
 from rewardable.workflows.training.drawn import filtered, learned_rows
 from rewardable.workflows.training.guarded import run_guarded, teller
-from rewardable.workflows.training.plan import TrainPlan
+from rewardable.workflows.training.plan import TrainPlan, check_names
 
 RECIPE, FINISHED = "recipe.toml", "finished.json"
 """What a run is, and that its training has ended, also where it ended early."""
+
+
+BEGUN = ("metrics.jsonl", "guard.jsonl", FINISHED)
+"""Files of which a run that has begun has one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,9 +50,10 @@ def train(path: Path, plan: TrainPlan, on_event: OnEvent = ignore) -> TrainResul
     ResumeError: ``path`` holds a run of another recipe.
     UserError: a policy, task or file cannot be loaded, TRL is missing.
     """
+    check_names(plan)
+    base = resolve_source(plan.policy)
     path.mkdir(parents=True, exist_ok=True)
     _same_recipe(path, plan)
-    base = resolve_source(plan.policy)
     found = checkpoints(path)
     if not (path / FINISHED).is_file():
         found = _started(path, plan, base, on_event)
@@ -88,8 +94,7 @@ def _beside_grpo(
         together = load("rewardable.train.logs.together:Together")(taps)
         found = run(base, task, plan.recipe, path, booked, (together,))
     elif "teacher" in method.takes:
-        teacher = resolve_source(plan.teacher or plan.policy)
-        found = run(base, teacher, task, plan.recipe, path, booked)
+        found = run(base, resolve_source(plan.teacher), task, plan.recipe, path, booked)
     else:
         rows = learned_rows(path, plan, base, task, on_event)
         found = run(base, rows, plan.recipe, path, booked)
@@ -109,7 +114,7 @@ def _same_recipe(path: Path, plan: TrainPlan) -> None:
     wanted = plain({k: v for k, v in asdict(plan).items() if k != "audit"})
     text = to_toml(wanted)
     file = path / RECIPE
-    if file.is_file():
+    if file.is_file() and _begun(path):
         kept = tomllib.loads(file.read_text(encoding="utf-8"))
         differing = sorted(_differences(kept, tomllib.loads(text)))
         if differing:
@@ -118,7 +123,12 @@ def _same_recipe(path: Path, plan: TrainPlan) -> None:
                 "Give another --out, or the recipe that it was begun with."
             )
         return
-    file.write_text(text, encoding="utf-8")
+    write_text(file, text)
+
+
+def _begun(path: Path) -> bool:
+    """Tell whether anything was learned yet; a recipe that failed before may be mended."""
+    return any((path / name).is_file() for name in BEGUN) or bool(checkpoints(path))
 
 
 def plain(value: Any) -> Any:

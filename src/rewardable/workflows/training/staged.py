@@ -14,7 +14,7 @@ from rewardable.train.preserve import THREE_ROUNDS, Stage
 from rewardable.workflows.audit import audit
 from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.sources import resolve_source
-from rewardable.workflows.training.plan import train_plan
+from rewardable.workflows.training.plan import check_names, train_plan
 from rewardable.workflows.training.run import TrainResult, train
 
 STAGED = "staged"
@@ -54,10 +54,15 @@ def train_staged(
     The audit looks at the last checkpoint of every round.
     """
     whole = train_plan({k: v for k, v in raw.items() if k != STAGED}, policy=policy, seed=seed)
+    check_names(whole)
     source, ends = whole.policy, list[Path]()
-    for number, (name, tables) in enumerate(rounds_of(raw), start=1):
-        plan = train_plan({**tables, "policy": source}, seed=whole.seed)
-        result = train(path / f"{number}-{name}", replace(plan, audit=None), on_event)
+    plans = [
+        (name, train_plan(tables, policy=source, seed=whole.seed))
+        for name, tables in rounds_of(raw)
+    ]
+    for number, (name, plan) in enumerate(plans, start=1):
+        one = replace(plan.onto(source), audit=None)
+        result = train(path / f"{number}-{name}", one, on_event)
         ends.append(result.checkpoints[-1])
         source = str(ends[-1])
     audited = None

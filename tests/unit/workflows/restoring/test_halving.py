@@ -77,6 +77,7 @@ def test_the_winner_is_good_whatever_the_noise(seed: int):
     assert gain >= 0.14
 
 
+@settings(deadline=None)
 @given(st.integers(24, 200), st.integers(64, 512))
 def test_schedules_keep_to_the_share_and_grow(candidates: int, prompts: int):
     schedule = plan_rungs(candidates, prompts, 0.4)
