@@ -24,7 +24,7 @@ test: setup-dev
 # a real vLLM and its server, in an environment of their own
 test-engines: $(ENGINES)/.setup
 	OMP_NUM_THREADS=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_CPU_KVCACHE_SPACE=2 \
-		TORCHDYNAMO_DISABLE=1 HF_HUB_OFFLINE=1 \
+		TORCHDYNAMO_DISABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=1800 HF_HUB_OFFLINE=1 \
 		REWARDABLE_SMOLLM2=$(CURDIR)/$(ENGINES)/smollm2 \
 		$(ENGINES)/bin/python -m pytest tests/engines --timeout 5400
 

@@ -120,7 +120,11 @@ def print_choice(result: ChooseResult) -> None:
     say(result.choice.reason)
     for note in result.table.notes[1:]:
         say(note)
-    say(f"continue from: {result.source}")
+    broken = bool(result.choice.ranked[0].judged("violated"))
+    say(
+        f"{'first in order, but it breaks a constraint' if broken else 'continue from'}: "
+        f"{result.source}"
+    )
     say(f"table, figure, audit: {result.table_path}, {result.figure}, {result.audit.report}")
 
 

@@ -12,6 +12,7 @@ import typer
 
 from rewardable.cli.console import progress, say
 from rewardable.cli.verdict import print_audit
+from rewardable.errors import ConfigError
 from rewardable.workflows.events import OnEvent
 
 Recipe = Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="A recipe file.")]
@@ -48,6 +49,8 @@ def _one(folder: Path, raw: dict[str, Any], policy: str, seed: int | None) -> No
     from rewardable.workflows.training import train as run_train
 
     plan = train_plan({k: v for k, v in raw.items() if k != STAGED}, policy=policy, seed=seed)
+    if raw.get(STAGED, False) not in (True, False):
+        raise ConfigError(f"{STAGED} must be true or false, got {raw[STAGED]!r}.")
     with _shown() as on_event:
         if raw.get(STAGED):
             result = train_staged(folder, raw, on_event, policy=policy, seed=seed)

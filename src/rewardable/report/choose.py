@@ -12,7 +12,7 @@ from rewardable.report.text import visible
 from rewardable.report.theme import BASE, BETWEEN, INK, LAST, MUTED, PAPER, vega_config
 from rewardable.results import Row, Table
 
-CHOSEN, FRONT, BEATEN = "chosen", "beaten by none", "beaten in both"
+CHOSEN, FRONT, BEATEN = "first", "beaten by none", "beaten"
 PLACES = {CHOSEN: BASE, FRONT: BETWEEN[1], BEATEN: MUTED}
 JUDGEMENTS = {"holds": BETWEEN[1], "open": BETWEEN[0], "violated": LAST}
 
@@ -38,6 +38,7 @@ def _candidates(table: Table) -> list[dict[str, Any]]:
         {
             **_ends(row),
             "name": visible(str(row.labels["policy"])),
+            "short": visible(str(row.labels["policy"]).rpartition("/")[2]),
             "margin": margins[row.labels["policy"]],
             "place": _place(row),
         }
@@ -77,7 +78,7 @@ def _pareto(points: list[dict[str, Any]]) -> Any:
         base.mark_rule(strokeWidth=2, opacity=0.4).encode(x=x, y=low, y2="high:Q", color=colour),
         base.mark_point(filled=True, size=80, opacity=1).encode(x=x, y=y, color=colour),
         base.mark_text(align="left", dx=8, dy=-6, color=INK, fontSize=11).encode(
-            x=x, y=y, text="name:N"
+            x=x, y=y, text="short:N"
         ),
     ).properties(title=heading)
 
@@ -109,5 +110,5 @@ def _constraints(points: list[dict[str, Any]]) -> Any:
         data=alt.Data(values=points),
     )
     row = alt.Row("what:N").title(None).sort(None)
-    row = row.header(labelAngle=0, labelAlign="left", labelOrient="top", labelColor=INK)
+    row = row.header(labelAngle=0, labelAnchor="start", labelOrient="top", labelColor=INK)
     return layers.facet(row=row, spacing=6).properties(title=heading)

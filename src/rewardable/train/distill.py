@@ -16,7 +16,7 @@ from rewardable.records import Prompt
 from rewardable.train.models import adapter, open_model, open_tokenizer
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.series import checkpoints, is_done
-from rewardable.train.stage import arguments, still, train
+from rewardable.train.stage import arguments, assembled, still, train
 from rewardable.train.stages import DistillRecipe
 
 __all__ = ["DistillRecipe", "check_same_tokens", "run_distill"]
@@ -55,10 +55,12 @@ def run_distill(
     with still():
         student, aim = open_model(base), open_model(teacher)
         check_same_width(student, aim, base, teacher)
-        trainer = DistillationTrainer(
+        trainer = assembled(
+            DistillationTrainer,
+            DistillationConfig,
+            arguments(recipe, out, DistillationConfig, own),
             model=student,
             teacher_model=aim,
-            args=DistillationConfig(**arguments(recipe, out, DistillationConfig, own)),
             train_dataset=_dataset(prompts, chat=tokenizer.chat_template is not None),
             processing_class=tokenizer,
             callbacks=[*callbacks, *([Reporter(on_step)] if on_step else [])],

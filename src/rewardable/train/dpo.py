@@ -17,7 +17,7 @@ from rewardable.train.pairs import Pair, pairs
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import GradedRow
 from rewardable.train.series import checkpoints, is_done
-from rewardable.train.stage import arguments, still, train
+from rewardable.train.stage import arguments, assembled, still, train
 from rewardable.train.stages import DPORecipe
 from rewardable.train.tokens import Encoder, encoder
 
@@ -48,9 +48,11 @@ def run_dpo(
         found = pairs(data, recipe.pairs_per_prompt, recipe.seed, spread=recipe.spread)
         told = encoder(tokenizer, end_ids(model, tokenizer))
         own = {"max_length": None, "beta": recipe.beta, "remove_unused_columns": False}
-        trainer = DPOTrainer(
+        trainer = assembled(
+            DPOTrainer,
+            DPOConfig,
+            arguments(recipe, out, DPOConfig, own),
             model=model,
-            args=DPOConfig(**arguments(recipe, out, DPOConfig, own)),
             train_dataset=Dataset.from_list(dpo_examples(found, told, recipe.max_length)),
             data_collator=ExactPreference(pad_token_id=int(tokenizer.pad_token_id)),
             processing_class=tokenizer,

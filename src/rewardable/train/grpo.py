@@ -14,7 +14,7 @@ from transformers import PrinterCallback, ProgressCallback
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.rloo_config import RLOOConfig
 
-from rewardable.errors import ConfigError, unknown_name
+from rewardable.errors import ConfigError, DataError, unknown_name
 from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.train.core import AddingGRPO, AddingRLOO
@@ -25,6 +25,7 @@ from rewardable.train.recipe import GRPORecipe
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rewards import PROMPT_KEY, VerdictReward
 from rewardable.train.series import checkpoints, is_done, last_checkpoint
+from rewardable.train.stage import assembled
 
 TRAINERS: dict[str, tuple[Any, Any]] = {
     "grpo": (AddingGRPO, GRPOConfig),
@@ -48,13 +49,20 @@ def run_grpo(
     added = extras or Extras()
     tokenizer = open_tokenizer(base)
     pool = task.prompts(recipe.train_prompts, recipe.seed) if prompts is None else prompts
+    if len(pool) < recipe.prompts_per_step:
+        raise DataError(
+            f"{len(pool)} prompts to train on are fewer than a step takes "
+            f"({recipe.prompts_per_step}, prompts_per_step): give more, or make steps smaller."
+        )
     build, configuration = TRAINERS[recipe.algorithm]
     with quiet():
         model = open_model(base)
-        trainer = build(
+        trainer = assembled(
+            build,
+            configuration,
+            _arguments(recipe, out, configuration, added),
             model=model,
             reward_funcs=[_reward(task, recipe, pool, added, end_ids(model, tokenizer))],
-            args=configuration(**_arguments(recipe, out, configuration, added)),
             train_dataset=_dataset(pool, chat=tokenizer.chat_template is not None),
             processing_class=tokenizer,
             callbacks=[*added.callbacks, *([Reporter(on_step)] if on_step else [])],

@@ -17,7 +17,7 @@ from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
 from rewardable.train.reporter import OnStep, Reporter
 from rewardable.train.rows import TextRow, gold_rows
 from rewardable.train.series import checkpoints, is_done
-from rewardable.train.stage import arguments, still, train
+from rewardable.train.stage import arguments, assembled, still, train
 from rewardable.train.stages import SFTRecipe
 from rewardable.train.tokens import Encoder, encoder
 
@@ -49,9 +49,11 @@ def run_sft(
         model = open_model(base)
         told = encoder(tokenizer, end_ids(model, tokenizer))
         own = {"max_length": None, "dataset_kwargs": {"skip_prepare_dataset": True}}
-        trainer = SFTTrainer(
+        trainer = assembled(
+            SFTTrainer,
+            SFTConfig,
+            arguments(recipe, out, SFTConfig, own),
             model=model,
-            args=SFTConfig(**arguments(recipe, out, SFTConfig, own)),
             train_dataset=Dataset.from_list(sft_examples(rows, told, recipe.max_length)),
             processing_class=tokenizer,
             callbacks=[*callbacks, *([Reporter(on_step)] if on_step else [])],

@@ -13,7 +13,7 @@ import torch
 from accelerate import PartialState
 from transformers import PrinterCallback, ProgressCallback
 
-from rewardable.errors import ConfigError, unknown_name
+from rewardable.errors import ConfigError, UserError, unknown_name
 from rewardable.train.quiet import quiet
 from rewardable.train.series import checkpoints, last_checkpoint
 from rewardable.train.stages import StageRecipe
@@ -66,6 +66,21 @@ def _split(recipe: StageRecipe) -> tuple[int, int]:
     if share % micro:
         raise ConfigError(f"micro_batch ({micro}) must divide the {share} rows of a process.")
     return micro, share // micro
+
+
+def assembled(trainer: Any, configuration: Any, settings: Mapping[str, Any], **parts: Any) -> Any:
+    """Return a trainer of TRL with its configuration.
+
+    Raises
+    ------
+    ConfigError: TRL, or a reporter that it calls, refuses the settings.
+    """
+    try:
+        return trainer(args=configuration(**settings), **parts)
+    except UserError:
+        raise
+    except (ValueError, ImportError, RuntimeError) as error:  # the named boundary: TRL's settings
+        raise ConfigError(f"TRL refuses the settings of this run: {error}") from error
 
 
 @contextmanager

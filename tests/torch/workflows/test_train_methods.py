@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
-from rewardable.errors import ResumeError
+from rewardable.errors import ConfigError, DataError, ResumeError
 from rewardable.store import Run
+from rewardable.workflows.sources import resolve_source
 from rewardable.workflows.training import train, train_plan
 
 OPTIONS = "numbers=4,values=1-10,targets=10-50,min_solutions=4"
@@ -26,7 +28,7 @@ FILES: dict[str, dict[str, Any]] = {
     "sft": {"recipe": {**STAGE, "train_prompts": 4}},
     "sft from rollouts": {"recipe": STAGE, "rollouts": DRAW},
     "dpo": {"recipe": STAGE, "rollouts": DRAW},
-    "distill": {"recipe": {**STAGE, "train_prompts": 4, "max_new_tokens": 24}},
+    "distill": {"teacher": "pocket", "recipe": {**STAGE, "train_prompts": 4, "max_new_tokens": 24}},
 }
 
 
@@ -38,7 +40,7 @@ def numbers(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", FILES)
 def test_a_method_trains_logs_and_goes_on(tmp_path: Path, name: str) -> None:
     file = {
-        "method": name.split()[0], "policy": "pocket",
+        "method": name.split(maxsplit=1)[0], "policy": "pocket",
         "task": f"countdown-steps:{OPTIONS},split=train", **FILES[name],
     }  # fmt: skip
     result = train(tmp_path, train_plan(file))
@@ -56,3 +58,57 @@ def test_a_method_trains_logs_and_goes_on(tmp_path: Path, name: str) -> None:
     assert numbers(tmp_path) == rows
     with pytest.raises(ResumeError, match="seed"):
         train(tmp_path, train_plan(file, seed=5))
+
+
+def recipe(**change: Any) -> dict[str, Any]:
+    one = {"policy": "pocket", "task": f"countdown-steps:{OPTIONS},split=train"}
+    return {**one, **change, "recipe": {**RL, "steps": 1, **change.get("recipe", {})}}
+
+
+def test_a_run_that_never_began_may_be_mended(tmp_path: Path) -> None:
+    """Too few prompts, and settings that TRL refuses, leave no run that the mended file is not."""
+    with pytest.raises(DataError, match="1 prompts to train on are fewer than a step takes"):
+        train(tmp_path, train_plan(recipe(recipe={"train_prompts": 1})))
+    with pytest.raises(ConfigError, match="TRL refuses"):
+        train(tmp_path, train_plan(recipe(recipe={"trl": {"report_to": ["none such"]}})))
+    assert train(tmp_path, train_plan(recipe())).checkpoints
+
+
+def test_a_policy_that_does_not_open_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match=r"cannot open the policy .*empty"):
+        train(tmp_path / "run", train_plan(recipe(policy=str(tmp_path / "empty"))))
+
+
+def test_the_teacher_of_a_mix_may_be_an_embedded_policy(tmp_path: Path) -> None:
+    mix = {
+        "rlvr": 1.0, "supervised": 0.0, "replay": 0.0,
+        "distill": {"teacher": "pocket", "rows": 2, "max_new_tokens": 8},
+    }  # fmt: skip
+    train(tmp_path, train_plan(recipe(mix=mix)))
+    (row,) = numbers(tmp_path)
+    assert row["loss/distill"] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_label_that_no_success_has_is_refused(tmp_path: Path) -> None:
+    file = recipe(
+        preserve={"balanced": {"label": "solutoin"}},
+        recipe={"prompts_per_step": 4, "group_size": 8},
+    )
+    with pytest.raises(ConfigError, match="Did you mean 'solution'"):
+        train(tmp_path, train_plan(file))
+
+
+def test_a_run_begins_from_an_adapter_as_it_answers(tmp_path: Path) -> None:
+    """The weights are the merged ones: at the first step a reference KL to them is nothing."""
+    lora = {"recipe": {"learning_rate": 1e-2, "lora": {"rank": 4}}}
+    (adapter,) = train(tmp_path / "lora", train_plan(recipe(**lora))).checkpoints
+    held = recipe(policy=str(adapter), recipe={"kl_coefficient": 0.1})
+    (made,) = train(tmp_path / "on", train_plan(held)).checkpoints
+    assert numbers(tmp_path / "on")[0]["kl"] == pytest.approx(0.0, abs=1e-5)
+    before = load_file(tmp_path / "on" / "merged-base" / "model.safetensors")
+    after = load_file(made / "model.safetensors")
+    base = load_file(Path(resolve_source("pocket")) / "model.safetensors")
+    moved = [float((before[name] - base[name].float()).abs().max()) for name in before]
+    assert max(moved) > 1e-3
+    assert any(bool((before[name] != after[name]).any()) for name in before)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rewardable.errors import ConfigError
+from rewardable.errors import ConfigError, unknown_name
 from rewardable.train.taps import AdvantageRule, RolloutBatch
 
 Floats = npt.NDArray[np.float64]
@@ -173,6 +173,8 @@ def advantage_rule(
     """
 
     def rule(batch: RolloutBatch) -> list[float | None]:
+        if balanced is not None:
+            _check_label(batch, balanced.label)
         out: list[float | None] = [None] * len(batch.texts)
         for rows in batch.groups:
             kept = [i for i in rows if batch.rewards[i] is not None]
@@ -202,6 +204,14 @@ def _best_of_k(rewards: Sequence[float], k: int, scale: Scale, group_size: int) 
     if len(rewards) < 2:
         return np.zeros(len(rewards))
     return best_of_k_advantages(rewards, min(k, len(rewards) - 1), scale)
+
+
+def _check_label(batch: RolloutBatch, label: str) -> None:
+    """Refuse a label that no success of a batch has, where they have others."""
+    named = [one.verdict.labels for one, ok in zip(batch.shaped, batch.correct, strict=True) if ok]
+    known = {name for labels in named for name in labels}
+    if known and label not in known:
+        raise unknown_name("label of balanced:", label, known)
 
 
 def _family(batch: RolloutBatch, row: int, label: str) -> str:

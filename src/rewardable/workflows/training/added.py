@@ -65,6 +65,8 @@ def mixed(plan: TrainPlan, task: Task, prompts: Sequence[Prompt]) -> Any:
     others: Sequence[Prompt] = ()
     if mix.distill is not None:
         others = sources.other(task).prompts(sources.count, plan.seed)
+        teacher = resolve_source(mix.distill.teacher)
+        mix = replace(mix, distill=replace(mix.distill, teacher=teacher))
     build = load(_TRAIN + "mix.build:build_terms")
     return build(mix, prompts=prompts, rows=rows, other_prompts=others)
 

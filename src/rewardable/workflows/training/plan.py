@@ -226,7 +226,9 @@ def check_names(plan: TrainPlan) -> None:
 def _check_taken(tables: _Tables) -> None:
     method = METHODS[tables.method]
     for name in TAKEN:
-        if getattr(tables, name) not in (None, "", {}) and name not in method.takes:
+        value = getattr(tables, name)
+        given = value is not None if name == "mix" else bool(value)
+        if given and name not in method.takes:
             takers = ", ".join(sorted(m for m, one in METHODS.items() if name in one.takes))
             raise ConfigError(f"{tables.method} takes no {name}; these do: {takers}.")
     if "teacher" in method.takes and not tables.teacher:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardable.errors import ResumeError
+from rewardable.errors import DataError, ResumeError
 from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.store.files import write_text
@@ -29,6 +29,8 @@ RECIPE, FINISHED = "recipe.toml", "finished.json"
 """What a run is, and that its training has ended, also where it ended early."""
 
 
+MERGED = "merged-base"
+"""Weights of a LoRA folder that a run begins from."""
 BEGUN = ("metrics.jsonl", "guard.jsonl", FINISHED)
 """Files of which a run that has begun has one."""
 
@@ -56,7 +58,10 @@ def train(path: Path, plan: TrainPlan, on_event: OnEvent = ignore) -> TrainResul
     _same_recipe(path, plan)
     found = checkpoints(path)
     if not (path / FINISHED).is_file():
-        found = _started(path, plan, base, on_event)
+        start = load("rewardable.train.models:whole")(base, path / MERGED)
+        found = _started(path, plan, start, on_event)
+        if not found:
+            raise DataError(f"{path}: the training left no checkpoint; nothing was learned.")
         (path / FINISHED).write_text(json.dumps([one.name for one in found]), encoding="utf-8")
     audited = None
     if plan.audit is not None:

@@ -78,6 +78,9 @@ def _applied(raw: Mapping[str, Any], stage: Stage) -> dict[str, Any]:
     for name, factor in stage.scale.items():
         value = recipe.get(name, _DEFAULTS[name])
         recipe[name] = max(1, round(value * factor)) if isinstance(value, int) else value * factor
+    if "train_prompts" in stage.scale:  # a step's prompts at least
+        a_step = recipe.get("prompts_per_step", _DEFAULTS["prompts_per_step"])
+        recipe["train_prompts"] = max(recipe["train_prompts"], a_step)
     for name, value in stage.set.items():
         if name == "sft":
             _mixed(tables, value)

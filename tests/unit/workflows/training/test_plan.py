@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rewardable.errors import ConfigError, DataError
-from rewardable.workflows.training import read_file, train_plan
+from rewardable.workflows.training import read_file, train, train_plan
 
 BASE: dict[str, Any] = {"policy": "pocket", "task": "countdown-steps:numbers=4"}
 
@@ -54,12 +54,55 @@ def test_command_line_wins_over_the_file() -> None:
         ({"policy": ""}, "no policy to train"),
         ({"guard": {"future_tasks": []}}, "at least one future task"),
         ({"audits": {}}, "Did you mean 'audit'"),
+        ({"sources": {"count": 4}}, "there is no [mix]"),
+        ({"mix": {}, "sources": {"other_task": "x"}}, "there is no [mix.distill]"),
+        (
+            {
+                "mix": {"rlvr": 0.8, "supervised": 0.0, "replay": 0.2},
+                "sources": {"supervised": "x"},
+            },
+            "supervised has no share",
+        ),
+        ({"method": "ppo", "mix": {}}, "ppo takes no mix"),
+        ({"method": "distill"}, "distill has no teacher"),
+        (
+            {"recipe": {"kl_coefficient": 0.1}, "preserve": {"adaptive_kl": {}}},
+            "the recipe sets it too",
+        ),
+        ({"preserve": {"scale": "none"}}, "scale is of balanced"),
+        ({"recipe": {"trl": {"learning_rate": 1.0}}}, "learning_rate (learning_rate)"),
+        ({"recipe": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
+        ({"recipe": {"temperature": 0.0}}, "temperature must be above 0"),
+        ({"recipe": {"kl_coefficient": -0.1}}, "kl_coefficient must be at least 0"),
     ],
 )
 def test_what_cannot_be_meant_is_said(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as error:
         train_plan({**BASE, **change})
     assert said in str(error.value)
+
+
+def test_an_empty_mix_table_mixes_by_the_defaults() -> None:
+    plan = train_plan({**BASE, "mix": {}})
+    assert (plan.mix.rlvr, plan.mix.supervised, plan.mix.replay) == (0.60, 0.25, 0.15)
+    assert train_plan(BASE).mix is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task": "countdwn"},
+        {"logs": {"lenient": "countdwn"}},
+        {"audit": {"future_tasks": ["countdwn"]}},
+        {"mix": {}, "sources": {"supervised": "countdwn"}},
+    ],
+)
+def test_a_wrong_task_name_is_said_before_anything_is_written(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="countdwn"):
+        train(tmp_path / "run", train_plan({**BASE, **change}))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
@@ -96,3 +139,11 @@ def test_rounds_scale_the_recipe_and_set_tables() -> None:
     assert [plan.recipe.reward.kind for plan in plans] == ["binary", "soft", "binary"]
     assert plans[2].preserve.early_stop.ratio == 0.5
     assert plans[0].preserve is None
+
+
+def test_the_gentle_round_has_the_prompts_of_a_step() -> None:
+    from rewardable.workflows.training.staged import rounds_of
+
+    raw = {**BASE, "recipe": {"train_prompts": 8, "prompts_per_step": 4}}
+    rounds = [tables["recipe"]["train_prompts"] for _, tables in rounds_of(raw)]
+    assert rounds == [4, 8, 8]
