@@ -170,6 +170,8 @@ def weights(candidate: Candidate, at: Path) -> Generator[str]:
         yield str(at)
     finally:
         shutil.rmtree(at, ignore_errors=True)
+        if at.parent.is_dir() and not any(at.parent.iterdir()):
+            at.parent.rmdir()
 
 
 def _add_policy(run: Run, policy: Policy, candidate: Candidate) -> None:

@@ -188,7 +188,7 @@ def _selected(search: Search, chosen: Candidate) -> str:
     )
     if choice.widened:
         text += (
-            f" These prompts do not carry a margin of {choice.asked * 100:g} points; the choice "
+            f" These prompts do not carry a margin of {_points(choice.asked)}; the choice "
             f"was certified within {choice.margin * 100:.2f}."
         )
     return text
@@ -203,7 +203,7 @@ def _proved(search: Search, chosen: Candidate, proof: Proof) -> Iterator[str]:
             f"Confirmation ({standing.n_prompts} other prompts), {which} {name}: "
             f"{_gain(search, standing)}, {ratio.mean:.2f} [{ratio.low:.2f}, {ratio.high:.2f}] "
             f"times the trained checkpoint's; pass@1 {_kept(kept)}: {said} within "
-            f"{kept.margin * 100:g} points."
+            f"{_points(kept.margin)}."
         )
         if not kept.certified:
             text += (
@@ -220,6 +220,11 @@ def _gain(search: Search, standing: Standing) -> str:
 
 def _kept(kept: NonInferiority) -> str:
     return f"{kept.difference * 100:+.2f} points (at least {kept.low * 100:+.2f})"
+
+
+def _points(margin: float) -> str:
+    points = f"{margin * 100:g}"
+    return f"{points} point" if points == "1" else f"{points} points"
 
 
 def _models(candidate: Candidate) -> str:
