@@ -17,6 +17,18 @@ Methods = Annotated[
     ),
 ]
 
+Arms = Annotated[
+    str, typer.Option(help="Opening classes to force [default: the two most frequent].")
+]
+OpeningRules = Annotated[
+    str, typer.Option(help="JSON file, opening class -> regular expression, tried in order.")
+]
+Entry = Annotated[str, typer.Option(help="auto, a rule's name, re:PATTERN or module:attr.")]
+Phases = Annotated[str, typer.Option(help="auto, operator, solution or module:attr.")]
+Reference = Annotated[
+    str, typer.Option(help="formatted (earliest policy with the format) or first.")
+]
+
 
 def locate(
     policies: o.Policies,
@@ -31,19 +43,11 @@ def locate(
     opening_tokens: Annotated[int, typer.Option(help="Tokens that count as the opening.")] = 4,
     doses: Annotated[str, typer.Option(help="Opening tokens that are given.")] = "1,2,4,8",
     dose_n: Annotated[int, typer.Option(help="Samples a prompt and dose.")] = 8,
-    arms: Annotated[
-        str, typer.Option(help="Opening classes to force [default: the two most frequent].")
-    ] = "",
-    opening_rules: Annotated[
-        str, typer.Option(help="JSON file, opening class -> regular expression, tried in order.")
-    ] = "",
-    entry: Annotated[
-        str, typer.Option(help="auto, a rule's name, re:PATTERN or module:attr.")
-    ] = "auto",
-    phases: Annotated[str, typer.Option(help="auto, operator, solution or module:attr.")] = "auto",
-    reference: Annotated[
-        str, typer.Option(help="formatted (earliest policy with the format) or first.")
-    ] = "formatted",
+    arms: Arms = "",
+    opening_rules: OpeningRules = "",
+    entry: Entry = "auto",
+    phases: Phases = "auto",
+    reference: Reference = "formatted",
     preamble: Annotated[str, typer.Option(help="Text before a forced entry.")] = "",
     max_new_tokens: o.MaxNewTokens = 256,
     seed: o.Seed = 0,
