@@ -4,12 +4,14 @@ r"""Draw and tabulate what `campaign.py` measured.
 
 One panel a measure, one line a method: the mean over its seeds. The table gives the last step, and
 the paired difference from `plain` (per prompt the mean over seeds; intervals cover prompts and
-samples, not training seeds).
+samples, not training seeds). The last column is the coverage that plain GRPO had when its pass@1
+was that high: a method that only learns more slowly does not lie above it.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -63,7 +65,21 @@ def row(method: str, runs: dict[int, Any], plain: dict[int, Any]) -> str:
             gap = paired_interval(over_seeds(shared, last, measure), here)
             cell += f"; {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
         cells.append(cell)
+    pairs = over_seeds(runs, last, "pass@1").mean()
+    cells.append(plain_at(plain, pairs) if method not in ("plain", "base") else "-")
     return "| " + " | ".join(cells) + " |"
+
+
+def plain_at(plain: dict[int, Any], success: float) -> str:
+    """Return the coverage that plain GRPO had when its pass@1 was this, between its checkpoints."""
+    points = [
+        tuple(over_seeds(plain, step, m).mean() for m in MEASURES[:2])
+        for step in sorted(next(iter(plain.values())))
+    ]
+    for (low, before), (high, after) in itertools.pairwise(points):
+        if low <= success <= high:
+            return f"{before + (after - before) * (success - low) / (high - low):.2f}"
+    return "-"
 
 
 def chart(found: dict[str, Any], names: list[str]) -> str:
@@ -96,8 +112,8 @@ def main() -> None:
     found = read(args.folder)
     names = args.methods or [name for name in found if not name.startswith("guard-")]
     base = {seed: {0: run[0]} for seed, run in found["plain"].items()}
-    print("| method | seeds | " + " | ".join(MEASURES) + " |")
-    print("|---|---|---|---|---|")
+    print("| method | seeds | " + " | ".join(MEASURES) + " | plain's coverage then |")
+    print("|---|---|---|---|---|---|")
     print(row("base", base, {}))
     for name in names:
         print(row(name, found[name], found["plain"]))

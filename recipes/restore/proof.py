@@ -1,11 +1,10 @@
 r"""Restore several trained checkpoints (one a training seed) and put the proofs side by side.
 
     python recipes/restore/proof.py RUN_A/checkpoint-60 RUN_B/checkpoint-60 RUN_C/checkpoint-60 \
-        --with pocket --earlier-step 30 --out runs/restore-proof \
-        --task countdown-steps:numbers=4,values=1-10,targets=10-50,\
-min_solutions=4,max_solutions=12,split=test
+        --with pocket --earlier-step 30 --task NAME --out runs/restore-proof
 
-Each is searched on 128 prompts and proved on 900 others, 64 samples each. Run again it goes on.
+Each is searched on 128 prompts and proved on 900 others, 64 samples each; the split that the task
+names must have 1,028 instances. Run again it goes on.
 ``proof.md`` in the folder holds a line a checkpoint and policy: coverage@64 against the trained
 checkpoint's, the change of pass@1 with its one-sided bound, and whether one point is certified.
 """

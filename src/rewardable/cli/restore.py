@@ -10,7 +10,6 @@ import typer
 from rewardable.cli import options as o
 from rewardable.cli.console import progress, say
 
-
 Trained = Annotated[str, typer.Argument(help="The checkpoint to restore: a local folder.")]
 Earlier = Annotated[
     list[str], typer.Option("--with", help="An earlier checkpoint; may be given several times.")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback
 from trl.trainer.grpo_config import GRPOConfig
@@ -20,6 +19,7 @@ from rewardable.records import Prompt
 from rewardable.train.core import AddingGRPO, AddingRLOO
 from rewardable.train.extras import Extras
 from rewardable.train.models import adapter, end_ids, open_model, open_tokenizer
+from rewardable.train.processes import processes
 from rewardable.train.quiet import quiet
 from rewardable.train.recipe import GRPORecipe
 from rewardable.train.reporter import OnStep, Reporter
@@ -100,7 +100,7 @@ def _dataset(prompts: Sequence[Prompt], *, chat: bool) -> Dataset:
 
 def _micro_batch(recipe: GRPORecipe) -> tuple[int, int]:
     """Return rows a pass and accumulation steps of one process; each process has whole groups."""
-    world = PartialState().num_processes
+    world = processes().num_processes
     share, rest = divmod(recipe.rollouts_per_step, world)
     if rest or share % recipe.group_size:
         raise ConfigError(

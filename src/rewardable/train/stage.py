@@ -10,10 +10,10 @@ from typing import Any
 
 import datasets
 import torch
-from accelerate import PartialState
 from transformers import PrinterCallback, ProgressCallback
 
 from rewardable.errors import ConfigError, UserError, unknown_name
+from rewardable.train.processes import processes
 from rewardable.train.quiet import quiet
 from rewardable.train.series import checkpoints, last_checkpoint
 from rewardable.train.stages import StageRecipe
@@ -58,7 +58,7 @@ def arguments(
 
 
 def _split(recipe: StageRecipe) -> tuple[int, int]:
-    world = PartialState().num_processes
+    world = processes().num_processes
     share, rest = divmod(recipe.batch, world)
     if rest:
         raise ConfigError(f"batch ({recipe.batch}) must be a multiple of the {world} processes.")

@@ -131,7 +131,7 @@ def test_rows_join_and_leave_in_any_order(make_model, monkeypatch, share_from: i
     folder = make_model("llama")
     engine = open_engine(str(folder), EngineOptions(batch_rows=7))
     monkeypatch.setattr(
-        type(engine), "_new_decoder",
+        type(engine), "new_decoder",
         lambda self, places: SharedDecoder(self.loaded.model, places, share_from),
     )  # fmt: skip
     prompts = [*PROMPTS, LONG]

@@ -29,9 +29,11 @@ def test_a_mix_is_sampled_graded_and_measured(tmp_path: Path) -> None:
     small = {"task": "countdown-steps", "n": 8, "prompts": 4, "max_new_tokens": 40, "group": 4}
     config = RunConfig(policies=(resolve_source("pocket"), *mixes), **small)
     run = open_run(tmp_path / "run", config)
-    assert sample(run, config).failed == 0
+    first = sample(run, config)
+    assert (first.new, first.failed) == (96, 0)
     assert sample(run, config).new == 0
     grade(run)
     tables = measure(run)
     assert {policy.source for policy in run.policies()} == set(config.policies)
-    assert tables
+    told = str(list(tables.values()))
+    assert all(policy.name in told for policy in run.policies())

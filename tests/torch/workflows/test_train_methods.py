@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,11 @@ from safetensors.torch import load_file
 
 from rewardable.errors import ConfigError, DataError, ResumeError
 from rewardable.store import Run
+from rewardable.store.toml import to_toml
 from rewardable.workflows.sources import resolve_source
 from rewardable.workflows.training import train, train_plan
 
+ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = "numbers=4,values=1-10,targets=10-50,min_solutions=4"
 RL: dict[str, Any] = {
     "steps": 2, "prompts_per_step": 2, "group_size": 4, "train_prompts": 8,
@@ -112,3 +117,18 @@ def test_a_run_begins_from_an_adapter_as_it_answers(tmp_path: Path) -> None:
     moved = [float((before[name] - base[name].float()).abs().max()) for name in before]
     assert max(moved) > 1e-3
     assert any(bool((before[name] != after[name]).any()) for name in before)
+
+
+def test_two_processes_of_the_command_share_a_step(tmp_path: Path) -> None:
+    """On processors accelerate takes each process for the only one unless it is told."""
+    file = tmp_path / "two.toml"
+    file.write_text(to_toml(recipe()), encoding="utf-8")
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    told = {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [*launch, "-m", "rewardable", "train", str(file), "--out", str(tmp_path / "run")],
+        env={**os.environ, **told}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    (group,) = Run.open(tmp_path / "run" / "rollouts").groups()
+    assert group.n_rollouts == RL["prompts_per_step"] * RL["group_size"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from accelerate import PartialState
 from accelerate.utils import gather_object
 
+from rewardable.train.processes import processes
 from rewardable.train.taps import RolloutBatch, Tap
 
 
@@ -20,7 +20,7 @@ class Together:
 
     def __init__(self, taps: Sequence[Tap]) -> None:
         self.taps = tuple(taps)
-        self._processes = PartialState()
+        self._processes = processes()
 
     def __call__(self, batch: RolloutBatch) -> dict[str, float]:
         """Return the numbers of all taps; nothing on other processes."""

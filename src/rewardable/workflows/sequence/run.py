@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardable.errors import DataError
@@ -15,7 +15,7 @@ from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.sequence.plan import SequencePlan
 from rewardable.workflows.sequence.table import Passage, sequence_table
 from rewardable.workflows.sources import resolve_source
-from rewardable.workflows.training import train
+from rewardable.workflows.training import check_names, train
 
 FIGURE = "sequence.svg"
 
@@ -39,6 +39,8 @@ def sequence(path: Path, plan: SequencePlan, on_event: OnEvent = ignore) -> Sequ
     ResumeError: ``path`` holds a sequence of other recipes.
     UserError: a policy, task or file cannot be loaded.
     """
+    for stage in plan.stages.values():
+        check_names(replace(stage.train, audit=plan.audit))
     base = resolve_source(plan.policy)
     ends: dict[tuple[str, ...], Path] = {}
     for stages in plan.paths:

@@ -50,15 +50,15 @@ def sequence_table(run: Run, audit: AuditPlan, passages: Sequence[Passage]) -> T
     """Measure every passage on every audited task.
 
     Rows: ``metric`` pass@k at 1, support@k and trainability as ``of`` level (the policy after the
-    stage) and change (after minus before), with ``task`` and ``role`` (target, next, other); and
-    the learning speed of the stage.
+    stage) and change (after minus before), with ``task`` and ``role`` (target, next, other; target
+    where the next stage is after the same task); and the learning speed of the stage.
     """
     rows: list[Row] = []
     notes = [NOTE]
     for passage in passages:
         found = [*_measured(run, audit, passage), *_learned(passage)]
         rows += found
-        notes.append(_sentence(passage, found))
+        notes.append(sentence(passage, found))
     return Table(
         name="sequence",
         title="What each stage gained, and what it left for the next",
@@ -90,7 +90,7 @@ def _measured(run: Run, audit: AuditPlan, passage: Passage) -> list[Row]:
         *((LEVEL, row) for row in _picked(levels, budget, policy=after)),
         *((CHANGE, row) for row in _picked(changes, budget, after=after)),
     ]
-    roles = {names[passage.target]: "target", names.get(passage.next_target, ""): "next"}
+    roles = {names.get(passage.next_target, ""): "next", names[passage.target]: "target"}
     return [
         Row(labels={**passage.labels, "of": of, "metric": row.labels["metric"],
                     "k": row.labels.get("k"), "task": row.labels["task"],
@@ -128,7 +128,9 @@ def _learned(passage: Passage) -> list[Row]:
     ]  # fmt: skip
 
 
-def _sentence(passage: Passage, rows: Sequence[Row]) -> str:
+def sentence(passage: Passage, rows: Sequence[Row]) -> str:
+    """Say what a stage gained, what it left for the next, and how fast it learned."""
+
     def said(of: str, role: str, metric: str) -> str:
         for row in rows:
             labels = row.labels
@@ -141,9 +143,10 @@ def _sentence(passage: Passage, rows: Sequence[Row]) -> str:
         f"{said(CHANGE, 'target', PASS)}"
     )
     if passage.next_target:
+        later = "target" if passage.next_target == passage.target else "next"
         text += (
-            f"; on what comes next support {said(CHANGE, 'next', SUPPORT)} prompts and "
-            f"trainability {said(CHANGE, 'next', TRAINABILITY)}"
+            f"; on what comes next support {said(CHANGE, later, SUPPORT)} prompts and "
+            f"trainability {said(CHANGE, later, TRAINABILITY)}"
         )
     return f"{text}; half of its gain after {said(LEVEL, 'learning', SPEED)} steps."
 

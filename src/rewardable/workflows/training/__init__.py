@@ -6,6 +6,7 @@ from rewardable.workflows.training.plan import (
     AuditPlan,
     LogPlan,
     TrainPlan,
+    check_names,
     read_file,
     train_plan,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "LogPlan",
     "TrainPlan",
     "TrainResult",
+    "check_names",
     "read_file",
     "train",
     "train_plan",

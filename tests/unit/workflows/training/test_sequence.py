@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rewardable.errors import ConfigError
-from rewardable.workflows.sequence import sequence_plan
+from rewardable.results import Estimate, Row
+from rewardable.workflows.sequence import sequence, sequence_plan
 from rewardable.workflows.sequence.speed import learning_speed
+from rewardable.workflows.sequence.table import (
+    CHANGE,
+    PASS,
+    SUPPORT,
+    TRAINABILITY,
+    Passage,
+    sentence,
+)
 
 FILE: dict[str, Any] = {
     "policy": "pocket-routes",
@@ -64,6 +74,28 @@ def test_what_cannot_be_meant_is_said(change: dict[str, Any], said: str) -> None
     with pytest.raises(ConfigError) as error:
         sequence_plan({**FILE, **change})
     assert said in str(error.value)
+
+
+def test_a_wrong_task_of_a_later_stage_is_said_before_the_first_is_trained(tmp_path: Path) -> None:
+    later = {**FILE["stages"]["b"], "task": "routes-instructoin"}
+    plan = sequence_plan({**FILE, "stages": {**FILE["stages"], "b": later}})
+    with pytest.raises(ConfigError, match="Did you mean 'routes-instruction'"):
+        sequence(tmp_path / "run", plan)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_stage_whose_next_one_is_after_the_same_task_keeps_its_target() -> None:
+    passage = Passage(
+        order="o", position=1, stage="a", target="t", next_target="t",
+        before="b", after="a", metrics=Path("none"),
+    )  # fmt: skip
+    rows = [
+        Row(labels={"of": CHANGE, "role": "target", "metric": name}, estimate=Estimate(value=value))
+        for name, value in ((PASS, 0.25), (SUPPORT, 2.0), (TRAINABILITY, 0.5))
+    ]
+    said = sentence(passage, rows)
+    assert "pass@1 on its target 0.25; on what comes next support 2 prompts" in said
+    assert "trainability 0.5" in said
 
 
 def test_speed_is_when_half_of_the_gain_is_made() -> None:
