@@ -124,6 +124,9 @@ def test_shipped_recipes_can_be_read() -> None:
         if whole.get("method") == "ppo":
             del whole["guard"]
         train_plan(whole, seed=0)
+    train_plan(read_file(folder / "pocket" / "grpo.toml"))
+    for name in ("strict", "lenient", "soft"):
+        train_plan(read_file(folder / "divisible" / f"{name}.toml"))
 
 
 def test_rounds_scale_the_recipe_and_set_tables() -> None:
