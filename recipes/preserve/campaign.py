@@ -11,6 +11,7 @@ Figures are in docs/preserving.md and docs/LOG.md; `curves.py` draws them.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -23,7 +24,7 @@ from rewardable.tasks import load_task
 from rewardable.train.series import checkpoints, step_of
 from rewardable.workflows.sequence.plan import merged
 from rewardable.workflows.sources import resolve_source
-from rewardable.workflows.training import read_file, train, train_plan
+from rewardable.workflows.training import read_file, train, train_plan, train_staged
 
 HERE = Path(__file__).parent
 TASKS = ("countdown-steps", "countdown-steps-start")
@@ -62,11 +63,17 @@ def one(out: Path, method: str, seed: int) -> None:
     tables = merged(file["common"], file["methods"][method])
     if tables.get("method") == "ppo":
         del tables["guard"]  # PPO has no callbacks
-    plan = train_plan(tables, seed=seed)
     start = time.perf_counter()
-    train(out, plan)
+    if tables.pop("staged", False):
+        del tables["guard"]
+        rounds = train_staged(out, tables, seed=seed).checkpoints
+        ends = list(itertools.accumulate(map(step_of, rounds)))
+        series = dict(zip(ends, map(str, rounds), strict=True))
+    else:
+        train(out, train_plan(tables, seed=seed))
+        series = {step_of(path): str(path) for path in checkpoints(out)}
     trained = time.perf_counter() - start
-    series = {0: resolve_source(plan.policy)} | {step_of(p): str(p) for p in checkpoints(out)}
+    series = {0: resolve_source(tables["policy"])} | series
     truth = {"method": method, "seed": seed, "seconds": trained,
              "series": {step: looked(source) for step, source in series.items()}}  # fmt: skip
     (out / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
