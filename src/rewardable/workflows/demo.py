@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rewardable.errors import ConfigError
 from rewardable.tasks import load_task
-from rewardable.train import GRPORecipe, StepReport, train_grpo
+from rewardable.train import GRPORecipe, train_grpo
 from rewardable.workflows.audit import AuditResult, audit
 from rewardable.workflows.config import RunConfig
-from rewardable.workflows.events import Event, OnEvent, ignore
+from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.sources import resolve_source
+from rewardable.workflows.training.said import Said
 
 INSTANCES = "numbers=4,values=1-10,targets=10-50,min_solutions=4,max_solutions=12"
 TASK = f"countdown-steps:{INSTANCES},split=test"
@@ -47,7 +48,8 @@ def demo(path: Path, config: DemoConfig, on_event: OnEvent = ignore) -> AuditRes
         train_prompts=config.train_prompts,
         seed=config.seed,
     )
-    checkpoints = train_grpo(base, load_task(TRAIN_TASK), recipe, path / "train", _teller(on_event))
+    on_step = Said(on_event, "GRPO on the pocket policy")
+    checkpoints = train_grpo(base, load_task(TRAIN_TASK), recipe, path / "train", on_step)
     run = RunConfig(
         policies=(base, *map(str, checkpoints)),
         task=TASK,
@@ -58,18 +60,3 @@ def demo(path: Path, config: DemoConfig, on_event: OnEvent = ignore) -> AuditRes
         seed=config.seed,
     )
     return audit(path / "audit", run, on_event)
-
-
-def _teller(on_event: OnEvent):
-    def tell(report: StepReport) -> None:
-        reward = "" if report.reward is None else f"mean reward {report.reward:.2f}"
-        on_event(
-            Event(
-                stage="GRPO on the pocket policy",
-                done=report.step,
-                total=report.total,
-                detail=reward,
-            )
-        )
-
-    return tell

@@ -26,17 +26,34 @@ def raise_kl(trainer: Any, config: WatchConfig, _: Mapping[str, Any]) -> str:
 
 def lower_learning_rate(_: Any, config: WatchConfig, given: Mapping[str, Any]) -> str:
     """Multiply the learning rate, also the one that the schedule starts from."""
-    optimizer, scheduler = given.get("optimizer"), given.get("lr_scheduler")
-    if optimizer is None:
+    if given.get("optimizer") is None:
         return "could not lower the learning rate: the trainer passed no optimizer"
-    for group in optimizer.param_groups:
-        group["lr"] = group["lr"] * config.lower_lr_by
-        if "initial_lr" in group:
-            group["initial_lr"] = group["initial_lr"] * config.lower_lr_by
-    if scheduler is not None:
-        own = getattr(scheduler, "scheduler", scheduler)  # accelerate wraps the schedule
-        own.base_lrs = [rate * config.lower_lr_by for rate in own.base_lrs]
+    scale_rate(given, config.lower_lr_by)
     return f"multiplied the learning rate by {config.lower_lr_by:g}"
+
+
+def set_rate(given: Mapping[str, Any], rate: float) -> None:
+    """Make ``rate`` the one that the schedule starts from; it stays where it is on its way.
+
+    A checkpoint brings its schedule along: another rate in the configuration changes nothing.
+    """
+    scale_rate(given, rate / _schedule(given).base_lrs[0])
+
+
+def scale_rate(given: Mapping[str, Any], factor: float) -> None:
+    """Multiply the rates of the optimizer and of its schedule."""
+    for group in given["optimizer"].param_groups:
+        for name in ("lr", "initial_lr"):
+            if name in group:
+                group[name] = group[name] * factor
+    if given.get("lr_scheduler") is not None:
+        schedule = _schedule(given)
+        schedule.base_lrs = [rate * factor for rate in schedule.base_lrs]
+
+
+def _schedule(given: Mapping[str, Any]) -> Any:
+    wrapped = given["lr_scheduler"]  # accelerate wraps it
+    return getattr(wrapped, "scheduler", wrapped)
 
 
 def add_replay(trainer: Any, _: WatchConfig, __: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from transformers import TrainerCallback
 from transformers.trainer_callback import ExportableState
 
 from rewardable.guard import Audit, Decision, Guard, Observation
-from rewardable.train.guarding.actions import APPLY
+from rewardable.train.guarding.actions import APPLY, set_rate
 from rewardable.train.guarding.config import WatchConfig
 from rewardable.train.guarding.diary import Diary
 from rewardable.train.guarding.looks import FutureTask, Looker
@@ -66,7 +66,10 @@ class Cost:
 
 
 class GuardCallback(TrainerCallback, ExportableState):
-    """See the package. ``wanted_rollback``: the step that the run should go back to, if any."""
+    """See the package. ``wanted_rollback``: the step that the run should go back to, if any.
+
+    rate: learning rate to begin with, whatever a checkpoint's schedule says: behind a roll back.
+    """
 
     def __init__(
         self,
@@ -76,6 +79,7 @@ class GuardCallback(TrainerCallback, ExportableState):
         out: Path | None = None,
         on_decision: OnDecision | None = None,
         guard: Guard | None = None,
+        rate: float | None = None,
     ) -> None:
         self.config, self.cost = config, Cost()
         self.guard = guard or Guard(config.rule)
@@ -83,7 +87,7 @@ class GuardCallback(TrainerCallback, ExportableState):
         self.wanted_rollback: int | None = None
         self.last: Decision | None = None
         self.postponed = 0
-        self._given_guard = guard is not None
+        self._given_guard, self._rate = guard is not None, rate
         self._looker, self._looks = Looker(tasks, config), 0
         self._out, self._on_decision = out, on_decision
         self._diary: Diary | None = None
@@ -105,6 +109,8 @@ class GuardCallback(TrainerCallback, ExportableState):
     @never_throws
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Take the checkpoint's state up, or look at the start."""
+        if self._rate is not None:
+            set_rate(given, self._rate)
         stored = _stored(self, state)
         if stored is not None and not self._given_guard:
             self.guard = Guard.from_state(stored["guard"])

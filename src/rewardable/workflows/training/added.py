@@ -58,9 +58,6 @@ def extras_of(
 def mixed(plan: TrainPlan, task: Task, prompts: Sequence[Prompt]) -> Any:
     """Return the parts that mix other sources in."""
     sources, mix = plan.sources, plan.mix
-    if mix.distill is not None:
-        teacher = resolve_source(mix.distill.teacher)
-        mix = replace(mix, distill=replace(mix.distill, teacher=teacher))
     rows = supervised_rows(sources, task, plan.seed) if mix.supervised > 0 else ()
     others: Sequence[Prompt] = ()
     if mix.distill is not None:

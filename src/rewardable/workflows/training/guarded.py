@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rewardable.protocols import Task
 from rewardable.records import Prompt
-from rewardable.train import METHODS, StepReport, load
+from rewardable.train import METHODS, load
 from rewardable.train.guarding import WatchConfig
 from rewardable.train.series import checkpoints, step_of
-from rewardable.workflows.events import Event, OnEvent
+from rewardable.workflows.events import OnEvent
 from rewardable.workflows.training.added import extras_of, settled
 from rewardable.workflows.training.plan import TrainPlan
+from rewardable.workflows.training.said import Said, stage_of
 
 ROLLBACKS, DISCARDED = "rollbacks.json", "discarded"
 
@@ -32,9 +33,13 @@ def run_guarded(
     before: Any = None
     while True:
         now = _gentler(plan, plan.guard, len(kept))
-        said = Said(on_event, f"{plan.method} on {plan.task}")
+        said = Said(on_event, stage_of(plan))
         guard = load("rewardable.train.guarding.setup:build_guard")(
-            _allowed(plan.guard, len(kept)), path, on_decision=said.decided, guard=before
+            _allowed(plan.guard, len(kept)),
+            path,
+            on_decision=said.decided,
+            guard=before,
+            rate=now.recipe.learning_rate if _just_back(path, kept) else None,
         )
         extras = extras_of(path, now, base, task, prompts, guard)
         run = load(METHODS[plan.method].run)
@@ -51,6 +56,14 @@ def run_guarded(
 def _rollbacks(path: Path) -> list[dict[str, Any]]:
     file = path / ROLLBACKS
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+
+
+def _just_back(path: Path, kept: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether the run goes on from where it was taken back to, at the rate from before."""
+    if not kept:
+        return False
+    last = max(map(step_of, checkpoints(path)), default=0)
+    return last == kept[-1]["to"]
 
 
 def _gentler(plan: TrainPlan, watch: WatchConfig, times: int) -> TrainPlan:
@@ -77,36 +90,3 @@ def _taken_back(path: Path, step: int, time: int) -> int:
         aside.mkdir(parents=True, exist_ok=True)
         checkpoint.rename(aside / checkpoint.name)
     return last
-
-
-class Said:
-    """Passes steps on as events, with what the guard said last."""
-
-    def __init__(self, on_event: OnEvent, stage: str) -> None:
-        self._on_event, self._stage, self._guard = on_event, stage, ""
-
-    def __call__(self, report: StepReport) -> None:
-        """Pass a step on."""
-        reward = "" if report.reward is None else f"mean reward {report.reward:.2f}"
-        self._on_event(
-            Event(
-                stage=self._stage,
-                done=report.step,
-                total=report.total,
-                detail="; ".join(part for part in (reward, self._guard) if part),
-                numbers=report.numbers,
-            )
-        )
-
-    def decided(self, decision: Any, done: Sequence[str]) -> None:
-        """Keep a decision for the next steps' detail."""
-        what = f" ({'; '.join(done)})" if done else ""
-        told = " ".join(str(notice.text) for notice in decision.notices)
-        if decision.speaks:
-            told = f"{decision.state}: {decision.remedy}{what} {told}"
-        self._guard = f"guard at step {decision.step}: {told}".strip()
-
-
-def teller(on_event: OnEvent, stage: str) -> Said:
-    """Return a listener that passes each step on as an event."""
-    return Said(on_event, stage)

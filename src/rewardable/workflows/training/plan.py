@@ -219,6 +219,8 @@ def check_names(plan: TrainPlan) -> None:
         names.append(plan.sources.supervised)
     if plan.audit is not None:
         names += [plan.audit.task, *plan.audit.future_tasks]
+    if plan.guard is not None:
+        names += plan.guard.future_tasks
     for name in dict.fromkeys(name for name in names if name):
         load_task(name)
 

@@ -22,13 +22,12 @@ from rewardable.workflows.events import OnEvent, ignore
 from rewardable.workflows.sources import resolve_source
 from rewardable.workflows.training.added import Booked, extras_of, log_taps, settled
 from rewardable.workflows.training.drawn import filtered, learned_rows
-from rewardable.workflows.training.guarded import run_guarded, teller
+from rewardable.workflows.training.guarded import run_guarded
 from rewardable.workflows.training.plan import TrainPlan, check_names
+from rewardable.workflows.training.said import Said, stage_of
 
 RECIPE, FINISHED = "recipe.toml", "finished.json"
 """What a run is, and that its training has ended, also where it ended early."""
-
-
 MERGED = "merged-base"
 """Weights of a LoRA folder that a run begins from."""
 BEGUN = ("metrics.jsonl", "guard.jsonl", FINISHED)
@@ -72,12 +71,13 @@ def train(path: Path, plan: TrainPlan, on_event: OnEvent = ignore) -> TrainResul
 
 def _started(path: Path, plan: TrainPlan, base: str, on_event: OnEvent) -> list[Path]:
     method = METHODS[plan.method]
-    task, on_step = load_task(plan.task), teller(on_event, f"{plan.method} on {plan.task}")
+    task = load_task(plan.task)
     if "preserve" not in method.takes:
         return _beside_grpo(path, plan, base, task, on_event)
     prompts = _prompts(path, plan, base, task, on_event)
     if plan.guard is not None:
         return run_guarded(path, plan, base, task, prompts, on_event)
+    on_step = Said(on_event, stage_of(plan))
     extras = extras_of(path, plan, base, task, prompts)
     return load(method.run)(base, task, settled(plan), path, on_step, extras, prompts)
 
@@ -87,7 +87,7 @@ def _beside_grpo(
 ) -> list[Path]:
     """Run PPO, SFT, DPO or distillation, each step written into the run's log."""
     method, run = METHODS[plan.method], load(METHODS[plan.method].run)
-    on_step = teller(on_event, f"{plan.method} on {plan.task}")
+    on_step = Said(on_event, stage_of(plan))
     done = max((step_of(found) for found in checkpoints(path)), default=0)
     taps: list[Any] = []
     if "reward" in method.takes:
