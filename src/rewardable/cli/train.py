@@ -45,7 +45,7 @@ def train(
 
 
 def _one(folder: Path, raw: dict[str, Any], policy: str, seed: int | None) -> None:
-    from rewardable.workflows.training import STAGED, train_plan, train_staged
+    from rewardable.workflows.training import STAGED, guard_said, train_plan, train_staged
     from rewardable.workflows.training import train as run_train
 
     plan = train_plan({k: v for k, v in raw.items() if k != STAGED}, policy=policy, seed=seed)
@@ -59,6 +59,8 @@ def _one(folder: Path, raw: dict[str, Any], policy: str, seed: int | None) -> No
     say(f"{len(result.checkpoints)} checkpoints in {folder}:")
     for path in result.checkpoints:
         say(f"  {path}")
+    for sentence in guard_said(folder):
+        say(sentence)
     if result.audit is not None:
         print_audit(result.audit)
         return

@@ -10,7 +10,7 @@ import pytest
 
 from rewardable.guard import Decision, Guard, GuardConfig, Observation
 from rewardable.train.guarding import setup
-from rewardable.workflows.training import train, train_plan
+from rewardable.workflows.training import guard_said, train, train_plan
 
 TASK = "countdown-steps:numbers=4,values=1-10,targets=10-50,min_solutions=4,split="
 FILE: dict[str, Any] = {
@@ -69,3 +69,6 @@ def test_the_rate_behind_a_roll_back_is_the_lower_one(
     rows = (tmp_path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     steps = [row["step"] for row in map(json.loads, rows) if row["kind"] == "train"]
     assert steps == [1, 2, 3, 4, 5, 6]
+    said = guard_said(tmp_path)
+    assert said[0] == "guard at step 4: taken back to step 2. go back"
+    assert "of the time" in said[-1]

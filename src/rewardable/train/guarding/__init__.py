@@ -14,7 +14,10 @@ from typing import Any
 
 from rewardable.train.guarding.config import WatchConfig
 
-__all__ = ["WatchConfig", "watch"]
+__all__ = ["DECISIONS", "OBSERVATIONS", "WatchConfig", "watch"]
+
+OBSERVATIONS, DECISIONS = "guard.jsonl", "guard-decisions.jsonl"
+"""What the guard saw, and what it said: files of a run."""
 
 
 def watch(**options: Any) -> Any:

@@ -9,9 +9,8 @@ from typing import Any
 
 from rewardable.guard import Decision, Observation
 from rewardable.guard.record import line_of
+from rewardable.train.guarding import DECISIONS, OBSERVATIONS
 from rewardable.train.logs.rows import MetricsFile
-
-OBSERVATIONS, DECISIONS = "guard.jsonl", "guard-decisions.jsonl"
 
 
 class Diary:

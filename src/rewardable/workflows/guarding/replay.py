@@ -19,8 +19,9 @@ from rewardable.guard import (
     parse_line,
 )
 from rewardable.importers.logs import OURS, MetricsLog, Sampled, read_dump, read_metrics
+from rewardable.train.guarding import OBSERVATIONS
 
-METRICS, OBSERVATIONS = "metrics.jsonl", "guard.jsonl"
+METRICS = "metrics.jsonl"
 UNKNOWN = "unknown metric "
 
 

@@ -14,9 +14,10 @@ from rewardable.metrics import fixed_prompts_interval, trainability
 from rewardable.report.timeline import render_timeline
 from rewardable.results import Estimate, Label, Row, Table, table_to_json
 from rewardable.store.files import write_text
-from rewardable.workflows.guarding.replay import METRICS, OBSERVATIONS, observations
+from rewardable.train.guarding import DECISIONS, OBSERVATIONS
+from rewardable.workflows.guarding.replay import METRICS, observations
 
-DECISIONS, ROLLBACKS = "guard-decisions.jsonl", "rollbacks.json"
+ROLLBACKS = "rollbacks.json"
 TABLE, PAGE = "timeline.json", "timeline.html"
 AT = 8
 """k of support@k and G of trainability@G of the sampled looks."""

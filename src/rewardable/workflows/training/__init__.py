@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rewardable.workflows.training.guarded import guard_said
 from rewardable.workflows.training.plan import (
     AuditPlan,
     LogPlan,
@@ -20,6 +21,7 @@ __all__ = [
     "TrainPlan",
     "TrainResult",
     "check_names",
+    "guard_said",
     "read_file",
     "train",
     "train_plan",

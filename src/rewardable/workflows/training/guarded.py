@@ -11,7 +11,7 @@ from typing import Any
 from rewardable.protocols import Task
 from rewardable.records import Prompt
 from rewardable.train import METHODS, load
-from rewardable.train.guarding import WatchConfig
+from rewardable.train.guarding import DECISIONS, WatchConfig
 from rewardable.train.series import checkpoints, step_of
 from rewardable.workflows.events import OnEvent
 from rewardable.workflows.training.added import extras_of, settled
@@ -90,3 +90,31 @@ def _taken_back(path: Path, step: int, time: int) -> int:
         aside.mkdir(parents=True, exist_ok=True)
         checkpoint.rename(aside / checkpoint.name)
     return last
+
+
+def guard_said(path: Path) -> tuple[str, ...]:
+    """Return what the guard of a run said and cost, in sentences; () for a run without one."""
+    file = path / DECISIONS
+    if not file.is_file():
+        return ()
+    rows: list[dict[str, Any]] = [
+        json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    spoken = [
+        f"guard at step {row['at']}: taken back to step {row['to']}. {row['why']}"
+        for row in _rollbacks(path)
+    ]
+    spoken += [
+        f"guard at step {row['step']}: {row['state']}. {row['remedy']} "
+        f"({'; '.join(row['done']) or 'nothing was done'})"
+        for row in rows
+        if row.get("speaks")
+    ]
+    closing = next((row for row in reversed(rows) if row.get("closing")), None)
+    if closing is None:
+        return tuple(spoken)
+    looks, own = closing["guard/share_looking"], closing["guard/share_thinking"]
+    quiet = "" if spoken else "nothing to say; "
+    cost = f"guard: {quiet}its looks took {looks:.0%} of the time, its own work {own:.1%}."
+    failed = (f"the guard failed: {closing['failed']}",) if closing["failed"] else ()
+    return (*spoken, cost, *failed)
