@@ -86,6 +86,7 @@ def _reward(
         taps=added.taps,
         advantage=added.advantage,
         end_ids=ends,
+        group=recipe.group_size,
     )
 
 

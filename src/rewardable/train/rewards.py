@@ -28,7 +28,7 @@ class VerdictReward:
     is told them after every call. A group is what one call holds of one prompt. ``taps`` see the
     whole batch, and what they return is logged; ``advantage`` replaces the rewards by advantages
     (see :data:`rewardable.train.taps.AdvantageRule`). end_ids: tokens that end a completion; with
-    none given nothing counts as truncated.
+    none given nothing counts as truncated. group: completions of a group; 0 reads it off the rows.
     """
 
     __name__ = "verdict"
@@ -43,6 +43,7 @@ class VerdictReward:
         taps: Sequence[Tap] = (),
         advantage: AdvantageRule | None = None,
         end_ids: Sequence[int] = (),
+        group: int = 0,
     ) -> None:
         self._verifier = verifier
         self._prompts = prompts
@@ -50,7 +51,7 @@ class VerdictReward:
         self._on_shaped = on_shaped
         self._taps = tuple(taps)
         self._advantage = advantage
-        self._end_ids = frozenset(end_ids)
+        self._end_ids, self._group = frozenset(end_ids), group
         self._formats: dict[float, int] = {}
         self.last: tuple[ShapedReward, ...] = ()
 
@@ -110,7 +111,7 @@ class VerdictReward:
         cut = tuple(bool(self._end_ids and row and row[-1] not in self._end_ids) for row in ids)
         return RolloutBatch(
             step=step,
-            group_size=group_size(keys),
+            group_size=whole_groups(keys, self._group) if self._group else group_size(keys),
             prompt_keys=tuple(keys),
             texts=tuple(texts),
             token_ids=ids,
@@ -166,6 +167,18 @@ def group_size(keys: Sequence[str]) -> int:
     if any(run % size for run in runs):
         raise ConfigError(
             f"a group is split: runs of {sorted(set(runs))} completions of one prompt. Each "
+            "process must hold whole groups: per-device batch x accumulation must be a multiple "
+            "of group_size."
+        )
+    return size
+
+
+def whole_groups(keys: Sequence[str], size: int) -> int:
+    """Return ``size``; ConfigError where the rows are not whole groups of it."""
+    starts = range(0, len(keys), size)
+    if len(keys) % size or any(len(set(keys[start : start + size])) > 1 for start in starts):
+        raise ConfigError(
+            f"a group is split: {len(keys)} completions are not whole groups of {size}. Each "
             "process must hold whole groups: per-device batch x accumulation must be a multiple "
             "of group_size."
         )

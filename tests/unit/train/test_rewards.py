@@ -11,6 +11,7 @@ from rewardable.errors import ConfigError
 from rewardable.records import Completion, Outcome, Prompt, Verdict, user_prompt
 from rewardable.train import GRPORecipe, RewardConfig, ShapedReward
 from rewardable.train.rewards import NOTICE_AFTER, VerdictReward, completion_text
+from rewardable.train.taps import RolloutBatch
 
 PROMPT = user_prompt("echo", "1", "say yes", {"gold": "yes"})
 
@@ -83,3 +84,17 @@ def test_case_g03_a_constant_format_part_raises_a_notice(ok: tuple[str, ...], no
     assert reward.notices == ()
     reward(["yes"], prompt_key=[PROMPT.key])
     assert len(reward.notices) == notices
+
+
+def test_a_prompt_drawn_twice_in_a_row_is_two_groups() -> None:
+    seen: list[int] = []
+
+    def tap(batch: RolloutBatch) -> dict[str, float]:
+        seen.append(len(batch.groups))
+        return {}
+
+    reward = VerdictReward(Echo(), {PROMPT.key: PROMPT}, taps=(tap,), group=2)
+    reward(["yes"] * 4, prompt_key=[PROMPT.key] * 4)
+    assert seen == [2]
+    with pytest.raises(ConfigError, match="a group is split"):
+        reward(["yes"] * 3, prompt_key=[PROMPT.key] * 3)
